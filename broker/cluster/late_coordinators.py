@@ -1,14 +1,15 @@
 """The coordinators of groups, which a cluster makes when a request first needs them (ADR 24)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from broker.cluster.brokers import Broker
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.group_log import GroupLog
 from broker.cluster.topics import TopicTable
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
 from broker.timers import Timers
@@ -30,6 +31,11 @@ class ClusterParts(Protocol):
     fetch_sessions: dict[int, FetchSessionCache]
     new_uuid: Callable[[], UUID]
 
+    @property
+    def shared_config(self) -> Mapping[str, Any]:
+        """The configuration of state that brokers share."""
+        ...
+
     def in_turns(self, work: Callable[[], None], /) -> None:
         """Run what takes long, in turns with requests."""
 
@@ -45,6 +51,7 @@ class LateCoordinators:
         """The coordinator of groups of the classic and the consumer protocol."""
         from broker.groups.consumer.membership import new_member_id  # noqa: PLC0415
         from broker.groups.coordinator import GroupCoordinator  # noqa: PLC0415
+        from broker.groups.modern_rules import rules_of  # noqa: PLC0415
 
         cluster, new_uuid = self._cluster, self._cluster.new_uuid
         return GroupCoordinator(
@@ -57,6 +64,7 @@ class LateCoordinators:
             setting=lambda group_id, key: group_setting(cluster.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
             in_turns=cluster.in_turns,
+            rules=lambda: rules_of(release_of(cluster.shared_config)),
         )
 
     @cached_property

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from protocol.messages import api_key_of, schema_versions
@@ -30,6 +31,7 @@ def parse_api_versions(elements: tuple[str, ...]) -> Mapping[int, Versions]:
     return versions
 
 
+@lru_cache(maxsize=64)
 def emulated_release(elements: tuple[str, ...]) -> Release:
     """Return the release that the value names, or the default release.
 

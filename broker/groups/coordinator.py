@@ -39,6 +39,7 @@ from broker.groups.joining import join as join_group
 from broker.groups.leaving import find_leavers
 from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
+from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
     JoinRequest,
@@ -72,7 +73,8 @@ class GroupCoordinator:
     another coordinator would need to go on: each change of members and offsets. `topics` are those
     that members can subscribe to. `setting` returns the value of a group's own configuration; by
     default it is the broker's. `is_share_group` returns whether a share group has an id; these
-    groups are in another table. `in_turns` runs what takes long, in turns with requests.
+    groups are in another table. `in_turns` runs what takes long, in turns with requests. `rules`
+    are those of the release.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class GroupCoordinator:
         setting: GroupSetting | None = None,
         is_share_group: Callable[[str], bool] = lambda _group_id: False,
         in_turns: InTurns = at_once,
+        rules: GetModernRules = default_rules,
     ) -> None:
         def broker_setting(_group_id: str, key: str) -> Any:
             return self.table.config[f"group.{key}"]
@@ -96,7 +99,7 @@ class GroupCoordinator:
         self._consumers = ConsumerMembership(
             timers, topics, setting or broker_setting, append_records, self._fence_member, in_turns
         )
-        self._topics, self._setting = topics, setting or broker_setting
+        self._topics, self._setting, self._rules = topics, setting or broker_setting, rules
         self.table = GroupTable(
             config,
             timers,
@@ -324,14 +327,15 @@ class GroupCoordinator:
         does_join = request.member_epoch == 0
         if group is None:
             if does_join:
-                return ConsumerGroup(request.group_id)
+                return ConsumerGroup(request.group_id, None, self._rules)
             return group_not_found(f"Consumer group {request.group_id} not found.")
         if does_join and isinstance(group, Group):
             if is_empty(group):
-                return ConsumerGroup(request.group_id, group.offsets)
+                return ConsumerGroup(request.group_id, group.offsets, self._rules)
             return upgrade(
                 group,
                 self._consumers.topics,
+                self._rules,
                 policy=self.table.config["group.consumer.migration.policy"],
                 size_max=self.table.config["group.consumer.max.size"],
             )

@@ -6,6 +6,7 @@ the consumer protocol is downgraded when its last member of that protocol is gon
 """
 
 from broker.errors import Refusal
+from broker.groups.consumer.assignment import with_epoch
 from broker.groups.consumer.embedded import (
     CustomAssignorError,
     decode_assignment,
@@ -17,6 +18,7 @@ from broker.groups.consumer.member import ClassicMetadata, ConsumerMember
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group import CONSUMER_PROTOCOL_TYPE, Group
 from broker.groups.members import Member
+from broker.groups.modern_rules import GetModernRules
 from broker.groups.results import GroupState
 from broker.groups.session_timer import SessionTimer
 from broker.timers import Timers
@@ -26,7 +28,7 @@ from protocol.pacing import may_pause
 
 
 def upgrade(
-    group: Group, topics: TopicSource, *, policy: str, size_max: int
+    group: Group, topics: TopicSource, rules: GetModernRules, *, policy: str, size_max: int
 ) -> ConsumerGroup | Refusal:
     """Return the group of the consumer protocol with the members of a classic one.
 
@@ -49,7 +51,7 @@ def upgrade(
             "an unsupported custom assignor is in use. Please refer to the documentation or switch"
             " to a default assignor before re-attempting the upgrade.",
         )
-    upgraded = ConsumerGroup(group.group_id, group.offsets)
+    upgraded = ConsumerGroup(group.group_id, group.offsets, rules)
     upgraded.restore(members, group.generation_id, topics)
     # A rebalance that was going on has to have a result, and a classic group does not know yet of
     # partitions that its leader has not seen. Kafka gets an epoch from the new member, but not if
@@ -89,6 +91,7 @@ def _upgraded_member(group: Group, member: Member, topics: TopicSource) -> Consu
         client_host=member.client_host,
         subscribed_topic_names=subscription.topic_names,
         assigned_partitions=assigned,
+        partition_epochs=with_epoch(assigned, group.generation_id),
         classic=ClassicMetadata(member.session_timeout_ms, member.protocols),
     )
 

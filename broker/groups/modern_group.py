@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.errors import Refusal
+from broker.groups.modern_rules import GetModernRules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
@@ -57,6 +58,7 @@ class ModernGroup(ABC, Generic[M, T]):
         group_id: str,
         nothing: T,
         records: MemberRecords[M, T],
+        rules: GetModernRules,
         *,
         first_epoch: int,
         offsets: OffsetTable | None,
@@ -70,6 +72,7 @@ class ModernGroup(ABC, Generic[M, T]):
         self.unwritten: list[CoordinatorRecord] = []
         self._nothing = nothing
         self._records = records
+        self._rules = rules
         self._metadata_hash = 0
         self._targets: dict[str, T] = {}
         self._static_ids: dict[str, str] = {}

@@ -116,7 +116,7 @@ class CommittedOffset(NamedTuple):
     """A committed offset of a partition.
 
     `expires_ms` is set if the commit had a retention time (OffsetCommit v2-4), `topic_id` if it
-    named the topic by id (v10).
+    named the topic by id (v10), and from Kafka 4.3 on always.
     """
 
     offset: int

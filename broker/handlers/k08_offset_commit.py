@@ -15,7 +15,8 @@ Behaviour:
     - A member of the consumer protocol sends its epoch (v9+) as the generation. If it is not the
       current one: STALE_MEMBER_EPOCH; before v9 UNSUPPORTED_VERSION.
     - So does a member of a streams group. It may commit with an older epoch for a task that it has
-      had since then.
+      had since then. From Kafka 4.3 on (broker.api.versions) a member of a consumer group may do so
+      for a partition, one of the classic protocol with its generation.
     - An offset is a record in the group's partition of `__consumer_offsets`. If its ISR has fewer
       members than min.insync.replicas: COORDINATOR_NOT_AVAILABLE; if the commit is larger than its
       max.message.bytes: UNKNOWN_SERVER_ERROR.

@@ -8,7 +8,7 @@ Behaviour:
       else TRANSACTION_ABORTABLE (v4) or INVALID_TXN_STATE. Version 5 adds it (KIP-890).
     - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance
       is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION. A share group gets
-      GROUP_ID_NOT_FOUND.
+      GROUP_ID_NOT_FOUND. An older epoch of a member is taken where OffsetCommit takes it.
     - From v6 topics are named by id (KIP-1319); an unknown id gets UNKNOWN_TOPIC_ID. A generation
       of a group that does not exist gets GROUP_ID_NOT_FOUND, and a member of the consumer protocol
       STALE_MEMBER_EPOCH. Both get ILLEGAL_GENERATION before.

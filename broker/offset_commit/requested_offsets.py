@@ -10,9 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.groups.requests import OffsetToCommit, new_offset
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
+from protocol.releases import Release
+
+TOPIC_IDS_SINCE: Release = (4, 3)
+"""First release that looks up the id of a topic which an OffsetCommit names."""
 
 PartitionErrors: TypeAlias = list[tuple[int, ErrorCode]]
 """Partition indexes, each with its error code."""
@@ -36,17 +41,19 @@ def requested_offsets(
     """Return which partitions exist, and the offsets for them; `topics` is as in the request.
 
     An OffsetCommit names topics by id from version 10 on, a TxnOffsetCommit from version 6 on.
+    Offsets have the ids of their topics then, and from Kafka 4.3 on always.
     """
     offsets: list[OffsetToCommit] = []
     known: list[tuple[Any, list[int]]] = []
     missing: dict[Any, PartitionErrors] = {}
     table = cluster.topics
+    has_topic_ids = uses_topic_ids or release_of(cluster.shared_config) >= TOPIC_IDS_SINCE
     for requested in paced(topics):
         if uses_topic_ids:
-            key = topic_id = requested.topic_id
+            key = requested.topic_id
             topic = table.get_by_id(key)
         else:
-            key, topic_id = requested.name, None
+            key = requested.name
             topic = table.get(key)
         if topic is None:
             error_code = (
@@ -57,6 +64,7 @@ def requested_offsets(
             errors = missing.setdefault(key, [])
             errors += [(part.partition_index, error_code) for part in requested.partitions]
             continue
+        topic_id = topic.topic_id if has_topic_ids else None
         indexes = []
         for part in paced(requested.partitions):
             index = part.partition_index

@@ -1,7 +1,7 @@
 """Every message in every version of Apache Kafka 4.1.0 has the bytes that Kafka's classes write.
 
-Those with later versions, and those of streams groups, which 4.1.0 has not completed, are compared
-with 4.4.0.
+Those with later versions or fields, and those of streams groups, which 4.1.0 has not completed, are
+compared with 4.4.0.
 """
 
 import json
@@ -26,6 +26,7 @@ NEWER_VERSION = "4.4.0"
 NEWER_PREFIXES = (
     "AddRaftVoter",
     "ApiVersions",
+    "ConsumerGroupCurrentMemberAssignment",
     "DeleteGroups",
     "StreamsGroup",
     "TxnOffsetCommit",

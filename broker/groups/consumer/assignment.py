@@ -11,7 +11,11 @@ Assignment = Mapping[UUID, frozenset[int]]
 TopicPartition = tuple[UUID, int]
 """Topic id and partition index."""
 
+PartitionEpochs = Mapping[UUID, Mapping[int, int]]
+"""The epoch in which a member got a partition, by topic id and partition index."""
+
 NO_PARTITIONS: Assignment = MappingProxyType({})
+NO_PARTITION_EPOCHS: PartitionEpochs = MappingProxyType({})
 
 _Key = TypeVar("_Key")
 
@@ -19,6 +23,16 @@ _Key = TypeVar("_Key")
 def no_partitions() -> Assignment:
     """Return `NO_PARTITIONS`, as the default of a field."""
     return NO_PARTITIONS
+
+
+def no_partition_epochs() -> PartitionEpochs:
+    """Return `NO_PARTITION_EPOCHS`, as the default of a field."""
+    return NO_PARTITION_EPOCHS
+
+
+def with_epoch(assignment: Assignment, epoch: int) -> PartitionEpochs:
+    """Return one epoch for all partitions."""
+    return {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in assignment.items()}
 
 
 def assignment_of(partitions: Iterable[tuple[UUID, Iterable[int]]]) -> Assignment:

@@ -3,6 +3,8 @@
 Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it writes.
 """
 
+from typing import Any
+
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
@@ -61,21 +63,31 @@ def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorReco
     return encode_key(key), encode_data(value, _VERSION)
 
 
-def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """Return the record of what a member owns and in which epoch."""
+def current_record(
+    group_id: str, member: ConsumerMember, *, with_epochs: bool = True
+) -> CoordinatorRecord:
+    """Return the record of what a member owns, and of its epoch and perhaps of each partition."""
     value_class = schema.ConsumerGroupCurrentMemberAssignmentValue
     value = value_class(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
         state=int(member.state),
-        assigned_partitions=topic_partitions(
-            value_class.TopicPartitions, member.assigned_partitions
-        ),
-        partitions_pending_revocation=topic_partitions(
-            value_class.TopicPartitions, member.partitions_pending_revocation
+        assigned_partitions=_owned(member, member.assigned_partitions, with_epochs),
+        partitions_pending_revocation=_owned(
+            member, member.partitions_pending_revocation, with_epochs
         ),
     )
     return _current_key(group_id, member.member_id), encode_data(value, _VERSION)
+
+
+def _owned(member: ConsumerMember, assignment: Assignment, with_epochs: bool) -> list[Any]:
+    entry_class = schema.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
+    entries = topic_partitions(entry_class, assignment)
+    if with_epochs:
+        for entry in entries:
+            epochs = member.partition_epochs[entry.topic_id]
+            entry.assignment_epochs = [epochs[index] for index in entry.partitions]
+    return entries
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> CoordinatorRecord:

@@ -27,12 +27,11 @@ from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.groups.modern_group import MemberRecords, ModernGroup
+from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
-
-_RECORDS = MemberRecords(member_record, current_record, target_record, member_tombstones)
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
@@ -41,8 +40,16 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
     group_type = "consumer"
     protocol_type = "consumer"
 
-    def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
-        super().__init__(group_id, NO_PARTITIONS, _RECORDS, first_epoch=0, offsets=offsets)
+    def __init__(
+        self,
+        group_id: str,
+        offsets: OffsetTable | None = None,
+        rules: GetModernRules = default_rules,
+    ) -> None:
+        records = MemberRecords(
+            member_record, self._current_record, target_record, member_tombstones
+        )
+        super().__init__(group_id, NO_PARTITIONS, records, rules, first_epoch=0, offsets=offsets)
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
         self.is_resolving = False
         """Whether the coordinator is going to resolve the expressions."""
@@ -71,6 +78,10 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         member = super().remove_member(member_id)
         self._uncount(member)
         return member
+
+    def _current_record(self, group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+        with_epochs = self._rules().has_partition_epochs
+        return current_record(group_id, member, with_epochs=with_epochs)
 
     def is_owned(self, partition: TopicPartition) -> bool:
         """Return whether a member owns a partition, or has still to revoke it."""
@@ -241,7 +252,9 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
             for member_id, target in self._targets.items()
         ]
         self.unwritten.append(target_epoch_record(self.group_id, group_epoch))
-        self.unwritten += [current_record(self.group_id, member) for member in members.values()]
+        self.unwritten += [
+            self._current_record(self.group_id, member) for member in members.values()
+        ]
 
     # Views -------------------------------------------------------------------------------------
 
@@ -282,7 +295,17 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         knows_epochs = request.knows_missing_groups or is_transactional
         if not knows_epochs and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
+        if self._may_commit_late(member, request):
+            return ErrorCode.NONE
         return self._check_epoch(member, request.generation_id)
+
+    def _may_commit_late(self, member: ConsumerMember, request: CommitRequest) -> bool:
+        """Whether a member has each partition since the epoch of its commit, or an older one."""
+        received = request.generation_id
+        if received >= member.member_epoch or not self._rules().has_partition_epochs:
+            return False
+        epochs = (member.partition_epoch(o.topic_id, o.partition_index) for o in request.offsets)
+        return all(epoch is not None and epoch <= received for epoch in epochs)
 
     def _check_epoch(self, member: ConsumerMember, member_epoch: int) -> ErrorCode:
         if member_epoch == member.member_epoch:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from broker.errors import Refusal
-from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, is_subset
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, is_subset, with_epoch
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
@@ -255,12 +255,16 @@ def _updated(member: ConsumerMember, request: ConsumerHeartbeat) -> ConsumerMemb
 
 
 def leave_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> None:
-    """Keep the place of a static member until it is back or its session expires."""
+    """Keep the place of a static member until it is back or its session expires.
+
+    Its partitions have epoch 0 then, for the member that comes back begins with that epoch.
+    """
     group.write_assignment(
         replace(
             member,
             member_epoch=STATIC_LEAVE_EPOCH,
             partitions_pending_revocation=NO_PARTITIONS,
+            partition_epochs=with_epoch(member.assigned_partitions, 0),
         )
     )
 

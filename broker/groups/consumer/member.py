@@ -6,8 +6,14 @@ Source: Kafka's `ConsumerGroupMember` and `MemberState`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from uuid import UUID
 
-from broker.groups.consumer.assignment import Assignment, no_partitions
+from broker.groups.consumer.assignment import (
+    Assignment,
+    PartitionEpochs,
+    no_partition_epochs,
+    no_partitions,
+)
 
 LEAVE_EPOCH = -1
 """The epoch of a heartbeat with which a member leaves."""
@@ -42,7 +48,7 @@ class ConsumerMember:
     """One member; `classic` is None unless it uses the classic protocol.
 
     It owns `assigned_partitions` and `partitions_pending_revocation`, and has to give up the
-    latter. A `rebalance_timeout_ms` of -1 is unknown.
+    latter; `partition_epochs` has both. A `rebalance_timeout_ms` of -1 is unknown.
     """
 
     member_id: str
@@ -59,12 +65,19 @@ class ConsumerMember:
     server_assignor: str | None = None
     assigned_partitions: Assignment = field(default_factory=no_partitions)
     partitions_pending_revocation: Assignment = field(default_factory=no_partitions)
+    partition_epochs: PartitionEpochs = field(default_factory=no_partition_epochs)
     classic: ClassicMetadata | None = None
 
     @property
     def must_revoke(self) -> bool:
         """Whether it has to give up partitions in time; one of the classic protocol joins again."""
         return bool(self.partitions_pending_revocation) and self.classic is None
+
+    def partition_epoch(self, topic_id: UUID | None, index: int) -> int | None:
+        """Return the epoch in which it got a partition, or None if it does not own it."""
+        if topic_id is None:
+            return None
+        return self.partition_epochs.get(topic_id, {}).get(index)
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Return whether it has everything that the target assignment of this epoch gives it."""

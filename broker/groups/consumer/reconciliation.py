@@ -3,12 +3,18 @@
 Source: Kafka's `CurrentAssignmentBuilder`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from uuid import UUID
 
-from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, overlaps
+from broker.groups.consumer.assignment import (
+    NO_PARTITIONS,
+    Assignment,
+    PartitionEpochs,
+    overlaps,
+    partitions_of,
+)
 from broker.groups.consumer.member import ConsumerMember, MemberState
 
 _NONE: frozenset[int] = frozenset()
@@ -22,6 +28,8 @@ def reconcile(
     reported: Assignment | None,
 ) -> ConsumerMember:
     """Return the member with what it may own now; the same object if nothing changes.
+
+    It gets partitions in the epoch of the target assignment, and keeps them in theirs.
 
     Args:
         member: before.
@@ -51,14 +59,16 @@ def reconcile(
         free[topic_id] = missing - owned.get(topic_id, _NONE)
         has_unreleased |= len(free[topic_id]) < len(missing)
     pending_revocation = _without_empty(revoked)
+    still_owned = _without_empty(kept)
     if pending_revocation and _may_own(reported, pending_revocation):
         return replace(
             member,
             state=MemberState.UNREVOKED_PARTITIONS,
             member_epoch=member_epoch,
             previous_member_epoch=member.member_epoch,
-            assigned_partitions=_without_empty(kept),
+            assigned_partitions=still_owned,
             partitions_pending_revocation=pending_revocation,
+            partition_epochs=_epochs(member, (still_owned, pending_revocation), NO_PARTITIONS, 0),
         )
     return replace(
         member,
@@ -69,12 +79,29 @@ def reconcile(
             {topic_id: indexes | free[topic_id] for topic_id, indexes in kept.items()}
         ),
         partitions_pending_revocation=NO_PARTITIONS,
+        partition_epochs=_epochs(member, (still_owned,), free, assignment_epoch),
     )
 
 
 def _may_own(reported: Assignment | None, partitions: Assignment) -> bool:
     """Return whether a member may still own some of these partitions."""
     return reported is None or overlaps(reported, partitions)
+
+
+def _epochs(
+    member: ConsumerMember, owned: Iterable[Assignment], added: Assignment, added_epoch: int
+) -> PartitionEpochs:
+    """Return the epochs of partitions that a member owned before, and the one of added ones."""
+    epochs: dict[UUID, dict[int, int]] = {}
+    for assignment in owned:
+        for topic_id, index in partitions_of(assignment):
+            epoch = member.partition_epoch(topic_id, index)
+            # A partition of unknown epoch counts as got in the epoch that the member had then.
+            known = max(member.member_epoch, 0) if epoch is None else epoch
+            epochs.setdefault(topic_id, {})[index] = known
+    for topic_id, index in partitions_of(added):
+        epochs.setdefault(topic_id, {})[index] = added_epoch
+    return epochs
 
 
 def _without_empty(partitions: dict[UUID, frozenset[int]]) -> Assignment:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from broker.groups.modern_group import MemberRecords, ModernGroup
+from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from broker.groups.streams.configured_topology import ConfiguredTopology
@@ -72,9 +73,14 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
     group_type = "streams"
     protocol_type = "streams"
 
-    def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
+    def __init__(
+        self,
+        group_id: str,
+        offsets: OffsetTable | None = None,
+        rules: GetModernRules = default_rules,
+    ) -> None:
         super().__init__(
-            group_id, NOTHING_TARGETED, _RECORDS, first_epoch=FIRST_EPOCH, offsets=offsets
+            group_id, NOTHING_TARGETED, _RECORDS, rules, first_epoch=FIRST_EPOCH, offsets=offsets
         )
         self.assignment_ms = 0
         """When the targets were computed; 0 lets the next ones be computed at once."""

@@ -167,6 +167,52 @@ def test_a_static_member_is_fenced_by_the_one_that_replaced_it() -> None:
     assert cluster.commit(("t", 0, 1), **member) == [ErrorCode.FENCED_INSTANCE_ID]
 
 
+@pytest.mark.parametrize("version", [9, 10])
+@pytest.mark.parametrize(
+    ("release", "error_code"), [("4.2", ErrorCode.STALE_MEMBER_EPOCH), ("4.3", ErrorCode.NONE)]
+)
+def test_a_member_commits_with_the_epoch_in_which_it_got_a_partition_since_kafka_4_3(
+    release: str, error_code: ErrorCode, version: int
+) -> None:
+    cluster = GroupCluster(broker_api_versions=release)
+    joined = modern_join(cluster, "a")
+    modern_join(cluster, "b")
+    owned = messages.ConsumerGroupHeartbeatRequest.TopicPartitions(
+        version=1, topic_id=cluster.topic.topic_id, partitions=[0]
+    )
+    beat = {"group_id": GROUP, "member_id": "a", "topic_partitions": [owned]}
+    heartbeat = ApiKey.CONSUMER_GROUP_HEARTBEAT
+    moved = cluster.ask(heartbeat, 1, member_epoch=joined.member_epoch, **beat)
+    assert moved.member_epoch == joined.member_epoch + 1
+
+    def committed(index: int) -> int:
+        topic = _Topic(
+            version=version,
+            name="t",
+            topic_id=cluster.topic.topic_id,
+            partitions=[partition(version, index)],
+        )
+        member = {"member_id": "a", "generation_id_or_member_epoch": joined.member_epoch}
+        (((_, found),),) = codes(commit(cluster, version, [topic], **member))
+        return found
+
+    assert committed(0) == error_code
+    assert committed(1) == ErrorCode.STALE_MEMBER_EPOCH
+
+
+def modern_join(cluster: GroupCluster, member_id: str) -> Any:
+    return cluster.ask(
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        1,
+        group_id=GROUP,
+        member_id=member_id,
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+
+
 def test_a_commit_without_partitions_creates_no_group() -> None:
     cluster = GroupCluster()
 

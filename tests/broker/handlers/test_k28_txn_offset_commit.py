@@ -97,6 +97,37 @@ def test_version_6_says_what_older_versions_call_an_illegal_generation() -> None
     assert "g" not in driver.cluster.groups.table
 
 
+@pytest.mark.parametrize(
+    ("version", "stale"), [(5, ErrorCode.ILLEGAL_GENERATION), (6, ErrorCode.STALE_MEMBER_EPOCH)]
+)
+def test_a_transaction_takes_the_epoch_in_which_a_member_got_a_partition(
+    version: int, stale: ErrorCode
+) -> None:
+    driver = make_driver(**{"broker.api.versions": "4.4"})
+    _, producer = driver.init()
+    topic_id = topic_id_of(driver)
+    join = ConsumerHeartbeat(
+        "modern",
+        "m",
+        0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=("t",),
+        owned_partitions={},
+    )
+    groups = driver.cluster.groups
+    epoch = groups.consumer_heartbeat(join, NOW_MS).member_epoch
+    groups.rebalance("modern", NOW_MS)
+    beat = ConsumerHeartbeat("modern", "m", epoch, client_id="c", client_host="/h")
+    assert groups.consumer_heartbeat(beat, NOW_MS).member_epoch == epoch + 1
+
+    def commit(epoch: int) -> int:
+        member: dict[str, Any] = {"member_id": "m", "generation_id_or_member_epoch": epoch}
+        return driver.commit_offset(producer, "modern", 3, version, topic_id=topic_id, **member)
+
+    assert commit(epoch) == NONE
+    assert commit(epoch - 1) == stale
+
+
 @pytest.mark.parametrize("generation_id", [-1, 1])
 def test_a_share_group_takes_no_offsets_of_transactions(generation_id: int) -> None:
     driver = make_driver(**{"cluster.features": "share.version=1"})

@@ -52,6 +52,15 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
     }
 
 
+def test_offsets_have_the_id_of_their_topic_since_kafka_4_3() -> None:
+    for release in ("4.2", "4.3"):
+        cluster = make_cluster(1, **{"broker.api.versions": release})
+        created = cluster.create_topic("orders", [(1,)], {})
+        found = requested_offsets(cluster, [topic("orders", None, [0])], uses_topic_ids=False)
+        topic_id = created.topic_id if release == "4.3" else None
+        assert [offset.topic_id for offset in found.offsets] == [topic_id]
+
+
 def _response(*requested: tuple[str, list[int]]) -> list[tuple[str, PartitionErrors]]:
     cluster = make_cluster()
     cluster.create_topic("t", [(1,), (1,)], {})

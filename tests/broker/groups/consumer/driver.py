@@ -10,9 +10,12 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
 from broker.groups.consumer.topics import TopicMetadata
 from broker.groups.coordinator import GroupCoordinator
+from broker.groups.modern_rules import rules_of
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.timers import Timers
 from protocol.coordinator_records import GROUP_RECORDS, CoordinatorRecord, decode_key, decode_value
 from protocol.errors import ErrorCode
+from protocol.releases import DEFAULT_RELEASE, Release
 from tests.broker.groups.driver import DEFAULTS
 
 GROUP = "g"
@@ -78,10 +81,13 @@ class Topics:
 class ConsumerDriver:
     """The members of one group: they send at `now_ms`."""
 
-    def __init__(self, topics: Topics | None = None, **config: Any) -> None:
+    def __init__(
+        self, topics: Topics | None = None, *, release: Release = DEFAULT_RELEASE, **config: Any
+    ) -> None:
         overrides = {name.replace("_", "."): value for name, value in config.items()}
         suffixes = count(1)
         self.topics = topics or Topics(t=4)
+        self.release = release
         self.timers = Timers()
         self.now_ms = 1_000
         self.records: list[CoordinatorRecord] = []
@@ -92,6 +98,7 @@ class ConsumerDriver:
             member_id=lambda: f"id{next(suffixes)}",
             append_records=self._append,
             topics=self.topics,
+            rules=lambda: rules_of(self.release),
         )
 
     def _append(
@@ -137,6 +144,15 @@ class ConsumerDriver:
             "owned_partitions": {},
         }
         return self.heartbeat(member_id, 0, **(defaults | fields))
+
+    def commit(self, member_id: str, epoch: int, *indexes: int, **fields: Any) -> ErrorCode:
+        """Commit offsets of partitions of t with an epoch or a generation; return their error."""
+        topic = self.topics.get("t")
+        assert topic is not None
+        offsets = [OffsetToCommit("t", index, 7, topic_id=topic.topic_id) for index in indexes]
+        request = CommitRequest(GROUP, offsets, epoch, member_id, **fields)
+        (error_code,) = set(self.groups.table.commit(request, self.now_ms))
+        return error_code
 
     def advance(self, by_ms: int) -> None:
         """Let time pass; run timers at their due times."""

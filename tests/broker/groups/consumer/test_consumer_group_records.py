@@ -64,11 +64,18 @@ def test_what_a_member_owns_is_written_with_its_epochs_and_state() -> None:
         MemberState.UNREVOKED_PARTITIONS,
         assigned_partitions={T: frozenset({2, 1})},
         partitions_pending_revocation={T: frozenset({0})},
+        partition_epochs={T: {2: 5, 1: 3, 0: 4}},
     )
     _, value = decoded(current_record("g", member))
     assert (value.member_epoch, value.previous_member_epoch, value.state) == (5, 4, 1)
     assert partitions(value.assigned_partitions) == [(T, [1, 2])]
     assert partitions(value.partitions_pending_revocation) == [(T, [0])]
+    assert [entry.assignment_epochs for entry in value.assigned_partitions] == [[3, 5]]
+    assert [entry.assignment_epochs for entry in value.partitions_pending_revocation] == [[4]]
+
+    _, value = decoded(current_record("g", member, with_epochs=False))
+    assert partitions(value.assigned_partitions) == [(T, [1, 2])]
+    assert [entry.assignment_epochs for entry in value.assigned_partitions] == [[]]
 
 
 def test_an_expression_is_written_with_its_topics_and_the_time() -> None:

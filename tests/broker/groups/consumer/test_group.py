@@ -1,5 +1,6 @@
 """The state of a group: subscriptions, epochs, records, committed offsets."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -8,7 +9,9 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.requests import CommitRequest
+from protocol.consumer_protocol import encode_assignment
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.classic_clients import T, join, sync
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver, Topics
 
 CLASSIC = ClassicMetadata(10_000, {"range": b""})
@@ -148,6 +151,112 @@ def test_a_transaction_commits_without_a_member_and_a_stale_epoch_is_an_illegal_
     assert group.check_commit(stale, is_transactional=True) is ErrorCode.STALE_MEMBER_EPOCH
     older = stale._replace(knows_missing_groups=False)
     assert group.check_commit(older, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
+
+
+def shared(release: tuple[int, ...] = (4, 3)) -> tuple[ConsumerDriver, int, int, int]:
+    """Let b take two partitions of a; return one that a kept, one that it lost, and its epoch."""
+    driver = ConsumerDriver(release=release)
+    driver.join("a")
+    had = driver.owned("a")
+    first_epoch = driver.group.members["a"].member_epoch
+    driver.join("b")
+    revoking = driver.heartbeat("a", first_epoch, owned_partitions=had).assignment
+    driver.heartbeat("a", first_epoch, owned_partitions=revoking)
+    driver.heartbeat("b", first_epoch + 1, owned_partitions={})
+    (kept, *_), (lost, *_) = map(sorted, (driver.owned("a")[T], driver.owned("b")[T]))
+    assert driver.group.members["a"].member_epoch == first_epoch + 1
+    return driver, kept, lost, first_epoch
+
+
+def test_a_commit_of_an_older_epoch_is_taken_for_partitions_that_the_member_had_then() -> None:
+    driver, kept, lost, epoch = shared()
+    assert driver.commit("a", epoch, kept) is ErrorCode.NONE
+    assert driver.commit("a", epoch - 1, kept) is ErrorCode.STALE_MEMBER_EPOCH
+    assert driver.commit("a", epoch, kept, lost) is ErrorCode.STALE_MEMBER_EPOCH
+    assert driver.commit("b", epoch, lost) is ErrorCode.STALE_MEMBER_EPOCH
+    assert driver.commit("b", epoch + 1, lost) is ErrorCode.NONE
+    assert driver.commit("a", epoch + 2, kept) is ErrorCode.STALE_MEMBER_EPOCH
+
+
+def test_a_commit_of_an_older_epoch_is_taken_for_a_partition_that_has_to_be_revoked() -> None:
+    driver = ConsumerDriver(release=(4, 3))
+    driver.join("a")
+    driver.join("b")
+    epoch = driver.group.members["a"].member_epoch
+    driver.heartbeat("a", epoch, owned_partitions=driver.owned("a"))
+    (revoked, *_) = driver.group.members["a"].partitions_pending_revocation[T]
+    driver.group.put_member(replace(driver.group.members["a"], member_epoch=epoch + 5))
+    assert driver.commit("a", epoch, revoked) is ErrorCode.NONE
+    assert driver.commit("a", epoch - 1, revoked) is ErrorCode.STALE_MEMBER_EPOCH
+
+
+def test_a_commit_names_a_partition_by_the_id_of_its_topic() -> None:
+    driver, kept, _, epoch = shared()
+    driver.topics.delete("t")
+    driver.topics.create("t", 4)
+    assert driver.commit("a", epoch, kept) is ErrorCode.STALE_MEMBER_EPOCH
+    assert driver.commit("a", epoch + 1, kept) is ErrorCode.NONE
+
+
+def test_before_kafka_4_3_only_the_current_epoch_commits_and_no_record_has_epochs() -> None:
+    driver, kept, _, epoch = shared(release=(4, 2))
+    assert driver.commit("a", epoch, kept) is ErrorCode.STALE_MEMBER_EPOCH
+    assert partition_epochs(driver) == {()}
+    driver.release = (4, 3)  # an upgrade of the brokers
+    assert driver.commit("a", epoch, kept) is ErrorCode.NONE
+    driver.join("c")
+    assert () not in partition_epochs(driver)
+
+
+def partition_epochs(driver: ConsumerDriver) -> set[tuple[int, ...]]:
+    """Return the epochs of the partitions of all current assignments that were written."""
+    return {
+        tuple(entry.assignment_epochs)
+        for key, value in driver.written()
+        if value is not None and "CurrentMember" in type(key).__name__
+        for entry in (*value.assigned_partitions, *value.partitions_pending_revocation)
+    }
+
+
+def test_a_new_coordinator_reads_the_epochs_of_partitions_in_the_last_record_of_a_member() -> None:
+    driver, kept, _, epoch = shared()
+    written = {
+        key.member_id: value for key, value in driver.written() if hasattr(value, "member_epoch")
+    }
+    (entry,) = written["a"].assigned_partitions
+    assert written["a"].member_epoch == epoch + 1
+    assert dict(zip(entry.partitions, entry.assignment_epochs, strict=True))[kept] == epoch
+    driver.groups.table.unload(GROUP, driver.now_ms)
+    assert driver.commit("a", epoch, kept) is ErrorCode.NONE
+
+
+def test_a_static_member_that_is_back_has_its_partitions_since_epoch_0() -> None:
+    driver = ConsumerDriver(release=(4, 3))
+    epoch = driver.join("a", group_instance_id="i").member_epoch
+    driver.heartbeat("a", -2, group_instance_id="i")
+    assert driver.commit("a", epoch, 0) is ErrorCode.STALE_MEMBER_EPOCH
+    driver.join("b", group_instance_id="i")
+    assert driver.commit("b", 0, 0) is ErrorCode.NONE
+    assert driver.commit("a", epoch, 0) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_classic_member_commits_with_the_generation_in_which_it_got_a_partition() -> None:
+    driver = ConsumerDriver(release=(4, 3))
+    (joined,) = join(driver)
+    data = encode_assignment({"t": [0, 1, 2, 3]})
+    sync(driver, joined.member_id, 1, {joined.member_id: data})
+    driver.join("new")
+    member_id = joined.member_id
+    join(driver, member_id, [0, 1, 2, 3])
+    kept, *_ = others = sorted(driver.owned(member_id)[T])
+    join(driver, member_id, others)
+    assert driver.group.members[member_id].member_epoch > 1
+    (lost, *_) = {0, 1, 2, 3} - set(others)
+    for is_new in (False, True):
+        version = {"knows_missing_groups": is_new}
+        assert driver.commit(member_id, 1, kept, **version) is ErrorCode.NONE
+        assert driver.commit(member_id, 1, lost, **version) is ErrorCode.ILLEGAL_GENERATION
+        assert driver.commit(member_id, 0, kept, **version) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_anybody_commits_to_a_group_without_members() -> None:

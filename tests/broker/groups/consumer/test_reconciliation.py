@@ -1,11 +1,12 @@
 """The way of one member to its target."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.groups.consumer.assignment import Assignment, overlaps, partitions_of
+from broker.groups.consumer.assignment import Assignment, overlaps, partitions_of, with_epoch
 from broker.groups.consumer.member import ConsumerMember, MemberState
 from broker.groups.consumer.reconciliation import reconcile
 
@@ -16,8 +17,18 @@ def partitions(*indexes: int) -> Assignment:
     return {T: frozenset(indexes)} if indexes else {}
 
 
-def member(*assigned: int, epoch: int = 1) -> ConsumerMember:
-    return ConsumerMember("m", epoch, epoch - 1, assigned_partitions=partitions(*assigned))
+def member(*assigned: int, epoch: int = 1, got_in: int = 1) -> ConsumerMember:
+    return ConsumerMember(
+        "m",
+        epoch,
+        epoch - 1,
+        assigned_partitions=partitions(*assigned),
+        partition_epochs=with_epoch(partitions(*assigned), got_in),
+    )
+
+
+def epochs(found: ConsumerMember) -> dict[int, int]:
+    return dict(found.partition_epochs.get(T, {}))
 
 
 def owned_by(*members: ConsumerMember) -> dict[UUID, set[int]]:
@@ -38,7 +49,22 @@ def test_a_member_with_the_epoch_of_the_target_stays_as_it_is() -> None:
 
 def test_free_partitions_are_assigned_at_once_with_the_new_epoch() -> None:
     updated = reconcile(member(0), 2, partitions(0, 1), {T: {0}}, None)
-    assert updated == member(0, 1, epoch=2)
+    assert updated == replace(member(0, 1, epoch=2), partition_epochs={T: {0: 1, 1: 2}})
+
+
+def test_a_member_keeps_the_epochs_of_partitions_also_of_those_that_it_has_to_revoke() -> None:
+    before = replace(member(0, 1, epoch=5), partition_epochs={T: {0: 2, 1: 4}})
+    revoking = reconcile(before, 6, partitions(0, 2), owned_by(before), None)
+    assert (revoking.member_epoch, epochs(revoking)) == (5, {0: 2, 1: 4})
+    settled = reconcile(revoking, 7, partitions(0, 2), owned_by(revoking), partitions(0))
+    assert (settled.member_epoch, epochs(settled)) == (7, {0: 2, 2: 7})
+    assert settled.partition_epoch(T, 1) is None
+    assert settled.partition_epoch(None, 0) is None
+
+
+def test_a_partition_of_unknown_epoch_counts_as_got_in_the_epoch_that_the_member_had() -> None:
+    before = replace(member(0, epoch=5), partition_epochs={})
+    assert epochs(reconcile(before, 6, partitions(0), owned_by(before), None)) == {0: 5}
 
 
 def test_a_member_keeps_its_epoch_until_it_no_longer_reports_what_it_has_to_revoke() -> None:
@@ -98,6 +124,12 @@ def test_a_member_never_gets_what_it_should_not_have_or_what_another_one_owns(
         None if reported is None else partitions(*reported),
     )
 
+    kept = set(partitions_of(before.assigned_partitions))
+    owns = {
+        *partitions_of(after.assigned_partitions),
+        *partitions_of(after.partitions_pending_revocation),
+    }
+    assert epochs(after) == {index: 1 if (T, index) in kept else 2 for _, index in owns}
     assert not overlaps(after.assigned_partitions, partitions(*others))
     assert set(partitions_of(after.assigned_partitions)) <= {(T, index) for index in target}
     lost = assigned - others - target
