@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.errors import Refusal
-from broker.groups.modern_rules import GetModernRules
+from broker.groups.modern_rules import GetModernRules, ModernRules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
@@ -72,10 +72,15 @@ class ModernGroup(ABC, Generic[M, T]):
         self.unwritten: list[CoordinatorRecord] = []
         self._nothing = nothing
         self._records = records
-        self._rules = rules
+        self._get_rules = rules
         self._metadata_hash = 0
         self._targets: dict[str, T] = {}
         self._static_ids: dict[str, str] = {}
+
+    @property
+    def rules(self) -> ModernRules:
+        """What the release says about the group now."""
+        return self._get_rules()
 
     def take_records(self) -> list[CoordinatorRecord]:
         """Return the records of all changes since the last call."""

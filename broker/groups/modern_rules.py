@@ -12,13 +12,13 @@ from protocol.releases import DEFAULT_RELEASE, Release
 
 @dataclass(frozen=True, slots=True)
 class ModernRules:
-    """The rules for groups of consumers, of Kafka Streams and of share consumers.
+    """The rules for groups of consumers, of Kafka Streams and of share consumers."""
 
-    With `has_partition_epochs` a member of a consumer group may commit an offset with an epoch of
-    its past, if it has had the partition since then (KIP-1251, Kafka 4.3).
-    """
-
+    can_rejoin_at_once: bool
+    """Whether a member joins again that the coordinator knows with an epoch (Kafka 4.2)."""
     has_partition_epochs: bool
+    """Whether a member of a consumer group may commit with an epoch of its past, if it has had the
+    partition since then (KIP-1251, Kafka 4.3)."""
 
 
 GetModernRules = Callable[[], ModernRules]
@@ -28,7 +28,7 @@ GetModernRules = Callable[[], ModernRules]
 @cache
 def rules_of(release: Release) -> ModernRules:
     """Return the rules of a release."""
-    return ModernRules(has_partition_epochs=release >= (4, 3))
+    return ModernRules(can_rejoin_at_once=release >= (4, 2), has_partition_epochs=release >= (4, 3))
 
 
 def default_rules() -> ModernRules:

@@ -3,7 +3,9 @@
 Behaviour:
     - A member joins with epoch 0, then reports with its current epoch, and leaves with -1, or -2 if
       it is static and will be back (KIP-848). The response has the epoch, the heartbeat interval of
-      the group, and the assignment when that has changed, or the request has every field.
+      the group, and the assignment when that has changed, or the request has every field. A member
+      that joins again while it has another epoch: FENCED_MEMBER_EPOCH before Kafka 4.2
+      (broker.api.versions), then it gets what it has.
     - The broker computes the target assignment, with the assignor that most members ask for. A
       member gets a partition once its last owner no longer reports it, or is gone.
     - Members subscribe to topics by name, or by an RE2 expression (v1+). The broker resolves it

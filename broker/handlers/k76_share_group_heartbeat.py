@@ -3,7 +3,8 @@
 Behaviour:
     - Joins a share group (epoch 0), keeps the session of a member, leaves (epoch -1). The
       coordinator assigns partitions with Kafka's simple assignor: every partition has a member, and
-      members may share one.
+      members may share one. A member that joins again while it has another epoch:
+      FENCED_MEMBER_EPOCH before Kafka 4.2 (broker.api.versions), then it gets what it has.
     - The state of a new partition is created after the heartbeat that subscribes to it. The next
       heartbeat of a member assigns it.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.

@@ -14,6 +14,7 @@ from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group_records import AppendRecords
+from broker.groups.modern_rules import rules_of
 from broker.groups.results import GroupListing
 from broker.groups.session_timer import SessionTimer
 from broker.share_groups.member import JOIN_EPOCH, LEAVE_EPOCH, ShareHeartbeat
@@ -144,7 +145,8 @@ class ShareGroupCoordinator:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if request.member_epoch != JOIN_EPOCH:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-        return ShareGroup(group_id, int(release_of(self.config) >= EPOCHS_BEGIN_AT_ONE_SINCE))
+        first_epoch = int(release_of(self.config) >= EPOCHS_BEGIN_AT_ONE_SINCE)
+        return ShareGroup(group_id, first_epoch, lambda: rules_of(release_of(self.config)))
 
     def _leave(self, request: ShareHeartbeat, now_ms: int) -> ShareHeartbeatResult | Refusal:
         group = self.find(request.group_id)

@@ -11,6 +11,7 @@ from uuid import UUID
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
+from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group_records import (
@@ -31,8 +32,11 @@ from protocol.errors import ErrorCode
 class ShareGroup:
     """The state machine of one group. `unwritten` has the records of its latest changes."""
 
-    def __init__(self, group_id: str, group_epoch: int = 0) -> None:
+    def __init__(
+        self, group_id: str, group_epoch: int = 0, rules: GetModernRules = default_rules
+    ) -> None:
         self.group_id = group_id
+        self._rules = rules
         self.group_epoch = group_epoch
         self.assignment_epoch = 0
         self.members: dict[str, ShareMember] = {}
@@ -94,6 +98,8 @@ class ShareGroup:
                 return self.unknown_member(request.member_id)
             return ShareMember(request.member_id)
         received = request.member_epoch
+        if received == JOIN_EPOCH and self._rules().can_rejoin_at_once:
+            return member
         if received > member.member_epoch:
             return Refusal(
                 ErrorCode.FENCED_MEMBER_EPOCH,

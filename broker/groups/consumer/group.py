@@ -80,7 +80,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         return member
 
     def _current_record(self, group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-        with_epochs = self._rules().has_partition_epochs
+        with_epochs = self.rules.has_partition_epochs
         return current_record(group_id, member, with_epochs=with_epochs)
 
     def is_owned(self, partition: TopicPartition) -> bool:
@@ -302,7 +302,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
     def _may_commit_late(self, member: ConsumerMember, request: CommitRequest) -> bool:
         """Whether a member has each partition since the epoch of its commit, or an older one."""
         received = request.generation_id
-        if received >= member.member_epoch or not self._rules().has_partition_epochs:
+        if received >= member.member_epoch or not self.rules.has_partition_epochs:
             return False
         epochs = (member.partition_epoch(o.topic_id, o.partition_index) for o in request.offsets)
         return all(epoch is not None and epoch <= received for epoch in epochs)

@@ -88,7 +88,8 @@ def check_member(
         member = group.members.get(request.member_id)
         refusal = None
         if member is not None:
-            refusal = _check_epoch(member, request)
+            does_join = request.member_epoch == 0 and group.rules.can_rejoin_at_once
+            refusal = None if does_join else _check_epoch(member, request)
         elif request.member_epoch != 0:
             refusal = unknown_member(group, request.member_id)
     return refusal or _check_regex(group, request)

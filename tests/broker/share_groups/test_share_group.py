@@ -4,6 +4,7 @@ from uuid import UUID
 
 from broker.errors import Refusal
 from broker.groups.consumer.topics import TopicMetadata
+from broker.groups.modern_rules import rules_of
 from broker.share_groups.member import ShareHeartbeat, ShareMember
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
@@ -110,6 +111,14 @@ def test_a_member_with_a_wrong_epoch_is_fenced_and_the_last_epoch_is_accepted() 
     unknown = beat(group, topics, "b", 1)
     assert isinstance(unknown, Refusal)
     assert unknown.error_code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_joins_again_at_once_since_kafka_4_2() -> None:
+    group, topics = ShareGroup("g", rules=lambda: rules_of((4, 2))), Topics()
+    joined(group, topics, "a")
+    initialized(group, topics)
+    member = beat(group, topics, "a", 1)
+    assert joined(group, topics, "a") == member
 
 
 def test_the_others_take_over_what_a_leaver_had() -> None:

@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from broker.groups.consumer.assignment import Assignment, assignment_of, partitions_of
 from broker.groups.consumer.group_state import ConsumerGroupState
@@ -45,6 +51,10 @@ class ConsumerMachine(RuleBasedStateMachine):
         self.driver = ConsumerDriver(Topics(t=3, u=2))
         self.clients: dict[str, Client] = {}
         self.member_count = 0
+
+    @initialize(minor=st.integers(1, 4))
+    def choose_release(self, minor: int) -> None:
+        self.driver.release = (4, minor)
 
     # What clients do ----------------------------------------------------------------------------
 
@@ -178,6 +188,21 @@ class ConsumerMachine(RuleBasedStateMachine):
                 for partition in partitions_of(owned)
             ]
             assert len(known) == len(set(known))
+
+    @invariant()
+    def every_partition_of_a_member_has_an_epoch_of_its_past(self) -> None:
+        for member in self.driver.group.members.values() if len(self.driver.groups.table) else ():
+            owns = {
+                *partitions_of(member.assigned_partitions),
+                *partitions_of(member.partitions_pending_revocation),
+            }
+            epochs = {
+                (topic_id, index): epoch
+                for topic_id, by_index in member.partition_epochs.items()
+                for index, epoch in by_index.items()
+            }
+            assert epochs.keys() == owns
+            assert all(0 <= epoch <= max(member.member_epoch, 0) for epoch in epochs.values())
 
     def teardown(self) -> None:
         """With nothing new the group becomes stable, and every partition is read."""

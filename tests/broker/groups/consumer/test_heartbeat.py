@@ -7,6 +7,7 @@ import pytest
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.member import MemberState
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.classic_clients import T
 from tests.broker.groups.consumer.driver import (
     CONSUMER_DEFAULTS,
     REBALANCE_MS,
@@ -135,6 +136,36 @@ def test_a_wrong_epoch_is_fenced_and_the_member_stays(epoch: int, size: str) -> 
         " group coordinator (2). The member must abandon all its partitions and rejoin."
     )
     assert driver.group.members["a"].member_epoch == 2
+
+
+def test_a_member_joins_again_at_once_since_kafka_4_2_and_gets_what_it_had() -> None:
+    driver = ConsumerDriver(release=(4, 2))
+    owned = driver.join("a").assignment
+    driver.heartbeat("a", 1, subscribed_topic_names=["t", "u"])
+    again = driver.join("a", "t", "u")
+    assert (again.error_code, again.member_epoch) == (ErrorCode.NONE, 2)
+    assert again.assignment == owned
+    assert driver.group.group_epoch == 2
+
+
+def test_a_member_that_joins_again_has_revoked_everything() -> None:
+    driver = ConsumerDriver(release=(4, 2))
+    driver.join("a")
+    driver.join("b")
+    driver.heartbeat("a", 1, owned_partitions=driver.owned("a"))
+    assert driver.group.members["a"].must_revoke
+    again = driver.join("a")
+    assert again.member_epoch == 2
+    assert again.assignment is not None
+    assert len(again.assignment[T]) == 2
+    assert not driver.group.members["a"].must_revoke
+
+
+def test_a_static_member_that_has_not_left_keeps_its_place_when_it_joins_again() -> None:
+    driver = ConsumerDriver(release=(4, 2))
+    driver.join("a", group_instance_id="i")
+    again = driver.join("a", group_instance_id="i")
+    assert again.error_code is ErrorCode.UNRELEASED_INSTANCE_ID
 
 
 def test_the_previous_epoch_is_accepted_with_partitions_that_the_member_has() -> None:
