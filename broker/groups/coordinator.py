@@ -8,7 +8,7 @@ inside a group of the classic protocol, `consumer` has the groups of the consume
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from broker.errors import Refusal
@@ -39,6 +39,7 @@ from broker.groups.joining import join as join_group
 from broker.groups.leaving import find_leavers
 from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
+from broker.groups.modern_group import group_not_found
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
@@ -119,7 +120,12 @@ class GroupCoordinator:
         )
 
         return StreamsGroupCoordinator(
-            self.table, self._timers, self._topics, self._setting, self._append_records
+            self.table,
+            self._timers,
+            self._topics,
+            self._setting,
+            self._append_records,
+            self._rules,
         )
 
     # Membership ----------------------------------------------------------------------------
@@ -281,7 +287,7 @@ class GroupCoordinator:
     @may_pause
     def consumer_heartbeat(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
         """Handle a ConsumerGroupHeartbeat: a member joins, reports or leaves."""
-        assignors = _assignors(self.table.config["group.consumer.assignors"])
+        assignors = assignors_of(self.table.config["group.consumer.assignors"])
         refusal = check_request(request, assignors)
         if refusal is not None:
             return refused(refusal)
@@ -423,7 +429,7 @@ class GroupCoordinator:
             group,
             request,
             self._member_id(),
-            _assignors(self.table.config["group.consumer.assignors"]),
+            assignors_of(self.table.config["group.consumer.assignors"]),
             now_ms,
             size_max=self.table.config["group.consumer.max.size"],
         )
@@ -438,13 +444,5 @@ class GroupCoordinator:
             return group_not_found(f"Group {group_id} not found.")
         if not isinstance(group, ConsumerGroup):
             return group_not_found(f"Group {group_id} is not a consumer group.")
-        default = next(iter(_assignors(self.table.config["group.consumer.assignors"])))
+        default = next(iter(assignors_of(self.table.config["group.consumer.assignors"])))
         return group.describe(default)
-
-
-def group_not_found(message: str) -> Refusal:
-    """Return the refusal of a request to a group that does not exist, or has another type."""
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
-
-
-_assignors = cache(assignors_of)

@@ -59,12 +59,10 @@ class ModernGroup(ABC, Generic[M, T]):
         nothing: T,
         records: MemberRecords[M, T],
         rules: GetModernRules,
-        *,
-        first_epoch: int,
         offsets: OffsetTable | None,
     ) -> None:
         self.group_id = group_id
-        self.group_epoch = self.assignment_epoch = first_epoch
+        self.group_epoch = self.assignment_epoch = rules().first_epoch
         self.members: dict[str, M] = {}
         self.offsets = OffsetTable() if offsets is None else offsets
         self.has_current_metadata = False
@@ -210,3 +208,8 @@ def unknown_member(group: ModernGroup[M, T], member_id: str) -> Refusal:
         ErrorCode.UNKNOWN_MEMBER_ID,
         f"Member {member_id} is not a member of group {group.group_id}.",
     )
+
+
+def group_not_found(message: str) -> Refusal:
+    """Return the refusal of a request to a group that does not exist, or has another type."""
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)

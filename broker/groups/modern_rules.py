@@ -14,6 +14,8 @@ from protocol.releases import DEFAULT_RELEASE, Release
 class ModernRules:
     """The rules for groups of consumers, of Kafka Streams and of share consumers."""
 
+    first_epoch: int
+    """The epoch of a group before its first member: 0, and 1 since Kafka 4.3."""
     can_rejoin_at_once: bool
     """Whether a member joins again that the coordinator knows with an epoch (Kafka 4.2)."""
     has_partition_epochs: bool
@@ -28,7 +30,11 @@ GetModernRules = Callable[[], ModernRules]
 @cache
 def rules_of(release: Release) -> ModernRules:
     """Return the rules of a release."""
-    return ModernRules(can_rejoin_at_once=release >= (4, 2), has_partition_epochs=release >= (4, 3))
+    return ModernRules(
+        first_epoch=int(release >= (4, 3)),
+        can_rejoin_at_once=release >= (4, 2),
+        has_partition_epochs=release >= (4, 3),
+    )
 
 
 def default_rules() -> ModernRules:

@@ -11,6 +11,7 @@ from broker.groups.consumer.topics import TopicSource
 from broker.groups.group import Group
 from broker.groups.group_records import AppendRecords
 from broker.groups.group_table import GroupTable
+from broker.groups.modern_rules import GetModernRules
 from broker.groups.streams.endpoints import partitions_of
 from broker.groups.streams.group import StreamsGroup
 from broker.groups.streams.heartbeat import check_member
@@ -32,10 +33,12 @@ class StreamsGroupCoordinator:
         topics: TopicSource,
         setting: StreamsSetting,
         append_records: AppendRecords,
+        rules: GetModernRules,
     ) -> None:
         self._table = table
         self._topics = topics
         self._append_records = append_records
+        self._rules = rules
         self.membership = StreamsMembership(timers, topics, setting, append_records)
 
     @may_pause
@@ -78,9 +81,9 @@ class StreamsGroupCoordinator:
         group = self._table.get(group_id)
         if request.member_epoch == 0:
             if isinstance(group, Group) and is_empty(group):
-                return StreamsGroup(group_id, group.offsets)
+                return StreamsGroup(group_id, group.offsets, self._rules)
             if not self._table.has_group(group_id):
-                return StreamsGroup(group_id)
+                return StreamsGroup(group_id, None, self._rules)
         found = self.find(group_id)
         if isinstance(found, Refusal) and not self._table.has_group(group_id):
             return Refusal(found.error_code, f"Streams group {group_id} not found.")

@@ -21,7 +21,7 @@ from broker.cluster.coordinators import (
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
-from broker.groups.coordinator import group_not_found
+from broker.groups.modern_group import group_not_found
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages

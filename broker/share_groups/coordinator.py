@@ -23,7 +23,6 @@ from broker.share_groups.share_group import ShareGroup
 from broker.timers import Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
-from protocol.releases import Release
 
 GroupSetting = Callable[[str, str], int]
 """Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
@@ -35,9 +34,6 @@ SESSION_TIMEOUT_KEY = "share.session.timeout.ms"
 HEARTBEAT_INTERVAL_KEY = "share.heartbeat.interval.ms"
 GROUP_TYPE = "share"
 """The type of the groups, and their protocol type."""
-
-EPOCHS_BEGIN_AT_ONE_SINCE: Release = (4, 4)
-"""First release whose groups have epoch 1 before the first member joins; before it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +141,7 @@ class ShareGroupCoordinator:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if request.member_epoch != JOIN_EPOCH:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-        first_epoch = int(release_of(self.config) >= EPOCHS_BEGIN_AT_ONE_SINCE)
-        return ShareGroup(group_id, first_epoch, lambda: rules_of(release_of(self.config)))
+        return ShareGroup(group_id, lambda: rules_of(release_of(self.config)))
 
     def _leave(self, request: ShareHeartbeat, now_ms: int) -> ShareHeartbeatResult | Refusal:
         group = self.find(request.group_id)

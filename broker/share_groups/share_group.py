@@ -32,13 +32,10 @@ from protocol.errors import ErrorCode
 class ShareGroup:
     """The state machine of one group. `unwritten` has the records of its latest changes."""
 
-    def __init__(
-        self, group_id: str, group_epoch: int = 0, rules: GetModernRules = default_rules
-    ) -> None:
+    def __init__(self, group_id: str, rules: GetModernRules = default_rules) -> None:
         self.group_id = group_id
         self._rules = rules
-        self.group_epoch = group_epoch
-        self.assignment_epoch = 0
+        self.group_epoch = self.assignment_epoch = rules().first_epoch
         self.members: dict[str, ShareMember] = {}
         self.targets: dict[str, Assignment] = {}
         self.initialized: dict[UUID, set[int]] = {}

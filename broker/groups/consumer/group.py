@@ -49,7 +49,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         records = MemberRecords(
             member_record, self._current_record, target_record, member_tombstones
         )
-        super().__init__(group_id, NO_PARTITIONS, records, rules, first_epoch=0, offsets=offsets)
+        super().__init__(group_id, NO_PARTITIONS, records, rules, offsets)
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
         self.is_resolving = False
         """Whether the coordinator is going to resolve the expressions."""

@@ -2,7 +2,7 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from uuid import UUID
 
 from broker.errors import Refusal
@@ -42,7 +42,8 @@ _ASSIGNOR_CLASSES: Mapping[str, str] = {
 }
 
 
-def assignors_of(names: Sequence[str]) -> Mapping[str, Assignor]:
+@cache
+def assignors_of(names: tuple[str, ...]) -> Mapping[str, Assignor]:
     """Return the assignors of `group.consumer.assignors`, which has names or Kafka's classes."""
     known = (_ASSIGNOR_CLASSES.get(name, name) for name in names)
     return {name: _ASSIGNORS[name] for name in known if name in _ASSIGNORS}

@@ -37,9 +37,6 @@ STANDBY_REPLICAS = "num.standby.replicas"
 
 _RECORDS = MemberRecords(member_record, current_record, target_record, member_tombstones)
 
-FIRST_EPOCH = 1
-"""The epoch of a group before its first member."""
-
 
 class StreamsGroupState(Enum):
     """Kafka's `StreamsGroupState`; the values are those of ListGroups."""
@@ -79,9 +76,7 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         offsets: OffsetTable | None = None,
         rules: GetModernRules = default_rules,
     ) -> None:
-        super().__init__(
-            group_id, NOTHING_TARGETED, _RECORDS, rules, first_epoch=FIRST_EPOCH, offsets=offsets
-        )
+        super().__init__(group_id, NOTHING_TARGETED, _RECORDS, rules, offsets)
         self.assignment_ms = 0
         """When the targets were computed; 0 lets the next ones be computed at once."""
         self.topology: Topology | None = None

@@ -4,7 +4,17 @@ from broker.errors import Refusal
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.modern_group import check_instance, unknown_member, unreleased_instance
+from broker.groups.modern_rules import rules_of
+from broker.groups.streams.group import StreamsGroup
 from protocol.errors import ErrorCode
+
+
+def test_the_first_epoch_is_that_of_the_release() -> None:
+    for release, epoch in (((4, 2), 0), ((4, 3), 1)):
+        consumers = ConsumerGroup("g", rules=lambda release=release: rules_of(release))
+        streams = StreamsGroup("g", rules=lambda release=release: rules_of(release))
+        assert (consumers.group_epoch, consumers.assignment_epoch) == (epoch, epoch)
+        assert (streams.group_epoch, streams.assignment_epoch) == (epoch, epoch)
 
 
 def test_only_the_current_member_of_an_instance_is_accepted() -> None:

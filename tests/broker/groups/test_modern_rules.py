@@ -14,5 +14,9 @@ def test_a_member_joins_again_at_once_since_kafka_4_2() -> None:
     assert rules_of((4, 2)).can_rejoin_at_once
 
 
+def test_epochs_begin_at_one_since_kafka_4_3() -> None:
+    assert [rules_of((4, minor)).first_epoch for minor in range(1, 5)] == [0, 0, 1, 1]
+
+
 def test_the_default_release_decides_unless_another_one_is_asked_for() -> None:
     assert default_rules() == rules_of(DEFAULT_RELEASE)

@@ -173,13 +173,13 @@ def test_share_groups_may_be_off() -> None:
     assert driver.heartbeat(1, 0, [TOPIC]).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_since_kafka_4_4_the_epochs_of_a_group_begin_at_one() -> None:
+def test_since_kafka_4_3_the_epochs_of_a_group_begin_at_one() -> None:
     epochs = {
         release: ShareDriver(broker_api_versions=release).heartbeat(1, 0, ["t"]).member_epoch
-        for release in ("4.3", "4.4")
+        for release in ("4.2", "4.3")
     }
 
-    assert epochs == {"4.3": 1, "4.4": 2}
+    assert epochs == {"4.2": 1, "4.3": 2}
 
 
 def test_since_kafka_4_2_an_invalid_member_id_is_refused_without_a_message() -> None:

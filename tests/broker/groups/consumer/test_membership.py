@@ -77,8 +77,8 @@ def test_a_group_that_is_forgotten_or_deleted_has_no_timers() -> None:
 
 def test_assignors_are_known_by_name_and_by_kafkas_class() -> None:
     package = "org.apache.kafka.coordinator.group.assignor"
-    assert list(assignors_of([f"{package}.RangeAssignor", "uniform"])) == ["range", "uniform"]
-    assert list(assignors_of(["com.example.Own", f"{package}.UniformAssignor"])) == ["uniform"]
+    assert list(assignors_of((f"{package}.RangeAssignor", "uniform"))) == ["range", "uniform"]
+    assert list(assignors_of(("com.example.Own", f"{package}.UniformAssignor"))) == ["uniform"]
 
 
 def test_a_member_id_does_not_begin_like_an_option_of_a_command_line() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker.errors import Refusal
 from broker.groups.coordinator import GroupCoordinator
+from broker.groups.modern_rules import rules_of
 from broker.groups.streams.group import StreamsGroup
 from broker.groups.streams.requests import StreamsHeartbeat, StreamsHeartbeatResult
 from broker.groups.streams.statuses import StatusCode
@@ -14,6 +15,7 @@ from broker.groups.streams.topology import Subtopology, TopicInfo, Topology
 from broker.timers import Timers
 from protocol.coordinator_records import GROUP_RECORDS, CoordinatorRecord, decode_key, decode_value
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 from tests.broker.groups.consumer.driver import CONSUMER_DEFAULTS, Topics
 
 GROUP = "g"
@@ -41,7 +43,12 @@ class StreamsDriver:
     """The members of one group: they send at `now_ms`, and report what they were given."""
 
     def __init__(
-        self, topics: Topics | None = None, topology: Topology = STATELESS, **config: Any
+        self,
+        topics: Topics | None = None,
+        topology: Topology = STATELESS,
+        *,
+        release: Release = (4, 4),
+        **config: Any,
     ) -> None:
         overrides = {name.replace("_", "."): value for name, value in config.items()}
         suffixes = count(1)
@@ -59,6 +66,7 @@ class StreamsDriver:
             member_id=lambda: f"id{next(suffixes)}",
             append_records=self._append,
             topics=self.topics,
+            rules=lambda: rules_of(release),
         )
 
     def _append(
