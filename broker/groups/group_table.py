@@ -102,13 +102,13 @@ class GroupTable:
         # A rebalance during a pause may give the partitions to another member: check after it.
         error_code = ErrorCode.NONE if verify is None else verify()
         if error_code is ErrorCode.NONE:
-            error_code = self._accept_commit(request, now_ms)
+            error_code = self._accept_commit(prepared.to_check, now_ms)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         group = self._groups[request.group_id]
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
-        error_codes, offsets, records = prepared
+        error_codes, offsets, records, _ = prepared
         if records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
             if error_code is not ErrorCode.NONE:
@@ -152,7 +152,7 @@ class GroupTable:
 
         `verify`, after the last pause, says whether the transaction takes them.
         """
-        error_codes, offsets, records = prepare_commit(
+        error_codes, offsets, records, to_check = prepare_commit(
             request, now_ms, self.config["offset.metadata.max.bytes"]
         )
         keys = [key for key, _committed in offsets]
@@ -161,7 +161,7 @@ class GroupTable:
         self._deleted.write_before(keys, now_ms)  # of those that were deleted in a pause
         error_code = verify()
         if error_code is ErrorCode.NONE:
-            error_code = self._accept_commit(request, now_ms, is_transactional=True)
+            error_code = self._accept_commit(to_check, now_ms, is_transactional=True)
         if error_code is ErrorCode.NONE and records:
             error_code = self._append_records(
                 request.group_id, records, now_ms, is_atomic=True, producer=producer

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from broker.errors import Refusal
 from broker.groups.modern_rules import GetModernRules, ModernRules
 from broker.groups.offsets import OffsetTable
-from broker.groups.requests import CommitRequest
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -154,7 +154,12 @@ class ModernGroup(ABC, Generic[M, T]):
         member = self.members.get(request.member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        error_code = self._check_member_commit(member, request, is_transactional=is_transactional)
+        knows_epochs = request.knows_missing_groups or is_transactional
+        if not knows_epochs and not self._is_classic(member):
+            return ErrorCode.UNSUPPORTED_VERSION
+        if self._may_commit_late(member, request):
+            return ErrorCode.NONE
+        error_code = self._check_epoch(member, request.generation_id)
         if error_code is ErrorCode.STALE_MEMBER_EPOCH and not request.knows_missing_groups:
             return ErrorCode.ILLEGAL_GENERATION
         return error_code
@@ -168,11 +173,21 @@ class ModernGroup(ABC, Generic[M, T]):
             return ErrorCode.UNKNOWN_MEMBER_ID
         return self._check_epoch(member, member_epoch)
 
+    def _may_commit_late(self, member: M, request: CommitRequest) -> bool:
+        """Whether a member has each partition since the epoch of its commit, or an older one."""
+        received = request.generation_id
+        if received >= member.member_epoch:
+            return False
+        epochs = (self._partition_epoch(member, offset) for offset in request.offsets)
+        return all(epoch is not None and epoch <= received for epoch in epochs)
+
     @abstractmethod
-    def _check_member_commit(
-        self, member: M, request: CommitRequest, *, is_transactional: bool
-    ) -> ErrorCode:
-        """Return NONE, or why this member may not commit offsets, as the newest version says it."""
+    def _is_classic(self, member: M) -> bool:
+        """Return whether a member uses the classic protocol, and commits with its generation."""
+
+    @abstractmethod
+    def _partition_epoch(self, member: M, offset: OffsetToCommit) -> int | None:
+        """Return the epoch since which a member may commit an offset, or None if it may not."""
 
     @abstractmethod
     def _check_epoch(self, member: M, member_epoch: int) -> ErrorCode:

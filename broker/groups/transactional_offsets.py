@@ -28,10 +28,16 @@ class PendingCommit(NamedTuple):
     committed: CommittedOffset
 
 
-PreparedCommit = tuple[
-    list[ErrorCode], list[tuple[OffsetKey, CommittedOffset]], list[CoordinatorRecord]
-]
-"""The error code of each offset of a request, and the offsets and records of those without."""
+class PreparedCommit(NamedTuple):
+    """What a commit appends, with the error code of each offset of the request.
+
+    `to_check` is the request without offsets that are refused whoever commits them.
+    """
+
+    error_codes: list[ErrorCode]
+    offsets: list[tuple[OffsetKey, CommittedOffset]]
+    records: list[CoordinatorRecord]
+    to_check: CommitRequest
 
 
 class TransactionalOffsets:
@@ -165,4 +171,10 @@ def prepare_commit(
         error_codes.append(ErrorCode.NONE)
         offsets.append(((group_id, name, index), committed))
         records.append((offset_key(group_id, name, index), offset_value(committed)))
-    return error_codes, offsets, records
+    to_check = request
+    if len(offsets) < len(error_codes):
+        pairs = zip(paced(request.offsets), error_codes, strict=True)
+        to_check = request._replace(
+            offsets=[offset for offset, code in pairs if code is ErrorCode.NONE]
+        )
+    return PreparedCommit(error_codes, offsets, records, to_check)

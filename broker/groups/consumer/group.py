@@ -29,7 +29,7 @@ from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.groups.modern_group import MemberRecords, ModernGroup
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
-from broker.groups.requests import CommitRequest
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -289,28 +289,19 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
 
     # Committed offsets -------------------------------------------------------------------------
 
-    def _check_member_commit(
-        self, member: ConsumerMember, request: CommitRequest, *, is_transactional: bool
-    ) -> ErrorCode:
-        knows_epochs = request.knows_missing_groups or is_transactional
-        if not knows_epochs and member.classic is None:
-            return ErrorCode.UNSUPPORTED_VERSION
-        if self._may_commit_late(member, request):
-            return ErrorCode.NONE
-        return self._check_epoch(member, request.generation_id)
-
     def _may_commit_late(self, member: ConsumerMember, request: CommitRequest) -> bool:
-        """Whether a member has each partition since the epoch of its commit, or an older one."""
-        received = request.generation_id
-        if received >= member.member_epoch or not self.rules.has_partition_epochs:
-            return False
-        epochs = (member.partition_epoch(o.topic_id, o.partition_index) for o in request.offsets)
-        return all(epoch is not None and epoch <= received for epoch in epochs)
+        return self.rules.has_partition_epochs and super()._may_commit_late(member, request)
+
+    def _is_classic(self, member: ConsumerMember) -> bool:
+        return member.classic is not None
+
+    def _partition_epoch(self, member: ConsumerMember, offset: OffsetToCommit) -> int | None:
+        return member.partition_epoch(offset.topic_id, offset.partition_index)
 
     def _check_epoch(self, member: ConsumerMember, member_epoch: int) -> ErrorCode:
         if member_epoch == member.member_epoch:
             return ErrorCode.NONE
-        is_classic = member.classic is not None
+        is_classic = self._is_classic(member)
         return ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from broker.groups.modern_group import MemberRecords, ModernGroup
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
-from broker.groups.requests import CommitRequest
+from broker.groups.requests import OffsetToCommit
 from broker.groups.streams.configured_topology import ConfiguredTopology
 from broker.groups.streams.member import StreamsMember
 from broker.groups.streams.reconciliation import reconcile
@@ -212,27 +212,18 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
 
     # Committed offsets -------------------------------------------------------------------------
 
-    def _check_member_commit(
-        self, member: StreamsMember, request: CommitRequest, *, is_transactional: bool
-    ) -> ErrorCode:
-        if not (request.knows_missing_groups or is_transactional):
-            return ErrorCode.UNSUPPORTED_VERSION
-        may_commit = self._may_commit(member, request)
-        return ErrorCode.NONE if may_commit else ErrorCode.STALE_MEMBER_EPOCH
+    def _is_classic(self, _member: StreamsMember) -> bool:
+        return False
 
-    def _may_commit(self, member: StreamsMember, request: CommitRequest) -> bool:
-        """Whether a member has each task since the epoch of its commit, or an older one."""
-        member_epoch = request.generation_id
-        if member_epoch >= member.member_epoch or self.topology is None:
-            return member_epoch == member.member_epoch
-        for offset in request.offsets:
-            subtopology_id = self.topology.subtopology_of.get(offset.topic_name, "")
-            epochs = member.assigned.active.get(subtopology_id, {})
-            revoked = member.pending_revocation.active.get(subtopology_id, {})
-            epoch = epochs.get(offset.partition_index, revoked.get(offset.partition_index))
-            if epoch is None or member_epoch < epoch:
-                return False
-        return True
+    def _partition_epoch(self, member: StreamsMember, offset: OffsetToCommit) -> int | None:
+        """Return the epoch in which a member got the task that reads a partition, or None."""
+        topology = self.topology
+        if topology is None:
+            return None
+        subtopology_id = topology.subtopology_of.get(offset.topic_name, "")
+        epochs = member.assigned.active.get(subtopology_id, {})
+        revoked = member.pending_revocation.active.get(subtopology_id, {})
+        return epochs.get(offset.partition_index, revoked.get(offset.partition_index))
 
     def _check_epoch(self, member: StreamsMember, member_epoch: int) -> ErrorCode:
         is_current = member_epoch == member.member_epoch

@@ -8,7 +8,7 @@ import pytest
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
-from broker.groups.requests import CommitRequest
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.consumer_protocol import encode_assignment
 from protocol.errors import ErrorCode
 from tests.broker.groups.consumer.classic_clients import T, join, sync
@@ -206,6 +206,14 @@ def test_before_kafka_4_3_only_the_current_epoch_commits_and_no_record_has_epoch
     assert driver.commit("a", epoch, kept) is ErrorCode.NONE
     driver.join("c")
     assert () not in partition_epochs(driver)
+
+
+def test_metadata_that_is_too_long_is_answered_before_epochs_are_looked_at() -> None:
+    driver, kept, lost, epoch = shared()
+    long = OffsetToCommit("t", lost, 1, metadata="x" * 5000, topic_id=T)
+    request = CommitRequest(GROUP, [long, OffsetToCommit("t", kept, 1, topic_id=T)], epoch, "a")
+    found = driver.groups.table.commit(request, driver.now_ms)
+    assert found == (ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.NONE)
 
 
 def partition_epochs(driver: ConsumerDriver) -> set[tuple[int, ...]]:

@@ -67,3 +67,25 @@ def test_offsets_of_topics_that_the_members_read_stay() -> None:
     assert not driver.group.is_subscribed_to("u")
     driver.send("a", member_epoch=-1)
     assert not driver.group.is_subscribed_to("t")
+
+
+def test_metadata_that_is_too_long_is_answered_before_epochs_are_looked_at() -> None:
+    driver = StreamsDriver(offset_metadata_max_bytes=3)
+    driver.join("a")
+    driver.join("b")
+    driver.settle("ab")
+    kept, moved = driver.active("a")[0][1], driver.active("b")[0][1]
+
+    def commit(epoch: int, *offsets: OffsetToCommit) -> tuple[ErrorCode, ...]:
+        request = CommitRequest(GROUP, offsets, epoch, "a")
+        return driver.groups.table.commit(request, driver.now_ms)
+
+    long = OffsetToCommit("t", moved, 1, metadata="long")
+    assert commit(2, long) == (ErrorCode.OFFSET_METADATA_TOO_LARGE,)
+    assert commit(2, long, OffsetToCommit("t", kept, 1)) == (
+        ErrorCode.OFFSET_METADATA_TOO_LARGE,
+        ErrorCode.NONE,
+    )
+    stale = ErrorCode.STALE_MEMBER_EPOCH
+    assert commit(2, long, OffsetToCommit("t", moved, 1)) == (stale, stale)
+    assert commit(9, long) == (stale,)
