@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from client.resources import QuotaEntity as QuotaEntity
     from client.resources import QuotaEntry as QuotaEntry
     from client.resources import QuotaFilter as QuotaFilter
+    from client.resources import StreamsTasks as StreamsTasks
+    from client.resources import Subtopology as Subtopology
     from client.resources import TopicDescription as TopicDescription
     from client.security import SaslSettings as SaslSettings
     from client.security import Security as Security
@@ -124,6 +126,8 @@ _NAMES = {
         "QuotaFilter",
         "QuotaMatch",
         "ResourceType",
+        "StreamsTasks",
+        "Subtopology",
         "TopicDescription",
     ),
     "security": ("SaslSettings", "Security", "TlsSettings", "security_of"),

@@ -1,4 +1,4 @@
-"""The part of the admin client for groups: classic, consumer and share groups.
+"""The part of the admin client for groups: classic, consumer, share and streams groups.
 
 Requests go to the coordinator of the group. Source: Kafka's `KafkaAdminClient` with its handlers,
 such as `DescribeConsumerGroupsHandler`.
@@ -17,6 +17,7 @@ from client.group_messages import (
     consumer_group,
     offsets_to_commit,
     share_group,
+    streams_group,
     topic_name,
 )
 from client.resources import (
@@ -37,6 +38,7 @@ _GroupT = TypeVar(
     "messages.ConsumerGroupDescribeResponse.DescribedGroup",
     "messages.DescribeGroupsResponse.DescribedGroup",
     "messages.ShareGroupDescribeResponse.DescribedGroup",
+    "messages.StreamsGroupDescribeResponse.DescribedGroup",
 )
 
 RETRY_BACKOFF_MS = 100
@@ -115,7 +117,7 @@ class GroupAdmin(ABC):
         return {group_id: self._describe(group_id) for group_id in group_ids}
 
     def _describe(self, group_id: str) -> GroupDescription | ApiError:
-        """Ask as for a consumer group, then as for a classic one, then as for a share group."""
+        """Ask as for a group of one type after the other: consumer, classic, share, streams."""
         return (
             self._described(
                 group_id,
@@ -140,6 +142,14 @@ class GroupAdmin(ABC):
                 ),
                 lambda response: response.groups[0],
                 share_group,
+            )
+            or self._described(
+                group_id,
+                messages.StreamsGroupDescribeRequest(
+                    group_ids=[group_id], include_authorized_operations=False
+                ),
+                lambda response: response.groups[0],
+                streams_group,
             )
             or ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         )
@@ -172,13 +182,14 @@ class GroupAdmin(ABC):
             _, _, response = self._ask_coordinator(
                 group_id, request, lambda response: response.results[0].error_code
             )
-            outcomes[group_id] = error_of(response.results[0].error_code)
+            (result,) = response.results
+            outcomes[group_id] = error_of(result.error_code, result.error_message)
         return outcomes
 
     # Committed offsets -----------------------------------------------------------------------
 
     def group_offsets(self, group_id: str) -> dict[PartitionKey, PartitionOffset]:
-        """Return all committed offsets of a classic or consumer group."""
+        """Return all committed offsets of a classic, consumer or streams group."""
         request_class = messages.OffsetFetchRequest
         group = request_class.OffsetFetchRequestGroup(
             group_id=group_id, member_id=None, member_epoch=-1, topics=None
@@ -260,7 +271,7 @@ class GroupAdmin(ABC):
     # Share groups ------------------------------------------------------------------------------
 
     def share_group_offsets(self, group_id: str) -> dict[PartitionKey, PartitionOffset]:
-        """Return the start offsets of a share group; -1 if the first fetch has to choose it."""
+        """Return start offsets and lag of a share group; -1 if the first fetch has to choose it."""
         request_class = messages.DescribeShareGroupOffsetsRequest
         group = request_class.DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
         _, _, response = self._ask_coordinator(
@@ -272,7 +283,9 @@ class GroupAdmin(ABC):
         _raise(found.error_code, found.error_message)
         return {
             (topic.topic_name, part.partition_index): PartitionOffset(
-                part.start_offset, part.leader_epoch
+                part.start_offset,
+                part.leader_epoch,
+                lag=None if part.lag < 0 else part.lag,
             )
             for topic in found.topics
             for part in topic.partitions

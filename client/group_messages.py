@@ -10,6 +10,8 @@ from client.resources import (
     MemberDescription,
     PartitionKey,
     PartitionOffset,
+    StreamsTasks,
+    Subtopology,
 )
 from protocol import messages
 from protocol.codec import DecodeError
@@ -17,6 +19,10 @@ from protocol.consumer_protocol import decode_assignment
 
 _ConsumerGroup: TypeAlias = "messages.ConsumerGroupDescribeResponse.DescribedGroup"
 _ShareGroup: TypeAlias = "messages.ShareGroupDescribeResponse.DescribedGroup"
+_StreamsGroup: TypeAlias = "messages.StreamsGroupDescribeResponse.DescribedGroup"
+_StreamsAssignment: TypeAlias = (
+    "messages.StreamsGroupDescribeResponse.DescribedGroup.Member.Assignment"
+)
 _OldTopic: TypeAlias = "messages.OffsetFetchResponse.OffsetFetchResponseTopic"
 _Topic: TypeAlias = (
     "messages.OffsetFetchResponse.OffsetFetchResponseGroup.OffsetFetchResponseTopics"
@@ -74,6 +80,76 @@ def share_group(group: _ShareGroup, coordinator_id: int, coordinator: Address) -
         for member in group.members
     )
     return _with_epochs("share", group, coordinator_id, coordinator, members)
+
+
+def streams_group(
+    group: _StreamsGroup, coordinator_id: int, coordinator: Address
+) -> GroupDescription:
+    """Return a group of a StreamsGroupDescribe response."""
+    topology = group.topology
+    subtopologies = (
+        () if topology is None else tuple(map(_subtopology, topology.subtopologies or ()))
+    )
+    members = []
+    for member in group.members:
+        tasks, target_tasks = _tasks(member.assignment), _tasks(member.target_assignment)
+        members.append(
+            MemberDescription(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                _read_by(tasks, subtopologies),
+                member.member_epoch,
+                _read_by(target_tasks, subtopologies),
+                not member.is_classic,
+                member.process_id,
+                tasks,
+                target_tasks,
+            )
+        )
+    return GroupDescription(
+        group_id=group.group_id,
+        group_type="streams",
+        state=group.group_state,
+        assignor=group.assignor_name or "",
+        coordinator_id=coordinator_id,
+        coordinator=coordinator,
+        members=tuple(members),
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        topology_epoch=None if topology is None else topology.epoch,
+        subtopologies=subtopologies,
+    )
+
+
+def _subtopology(
+    found: "messages.StreamsGroupDescribeResponse.DescribedGroup.Topology.Subtopology",
+) -> Subtopology:
+    return Subtopology(
+        found.subtopology_id,
+        tuple(found.source_topics),
+        tuple(topic.name for topic in found.repartition_source_topics),
+        tuple(topic.name for topic in found.state_changelog_topics),
+    )
+
+
+def _tasks(assignment: _StreamsAssignment) -> StreamsTasks:
+    active, standby, warmup = (
+        {task.subtopology_id: tuple(task.partitions) for task in tasks}
+        for tasks in (assignment.active_tasks, assignment.standby_tasks, assignment.warmup_tasks)
+    )
+    return StreamsTasks(active, standby, warmup)
+
+
+def _read_by(tasks: StreamsTasks, subtopologies: Iterable[Subtopology]) -> frozenset[PartitionKey]:
+    """Return the partitions that active tasks read."""
+    return frozenset(
+        (topic, index)
+        for part in subtopologies
+        for topic in (*part.source_topics, *part.repartition_topics)
+        for index in tasks.active.get(part.subtopology_id, ())
+    )
 
 
 def _with_epochs(

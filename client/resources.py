@@ -144,11 +144,22 @@ class GroupListing:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamsTasks:
+    """Tasks of a member of a streams group: partition numbers by subtopology id."""
+
+    active: Mapping[str, tuple[int, ...]]
+    standby: Mapping[str, tuple[int, ...]]
+    warmup: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class MemberDescription:
     """A member of a group.
 
     `member_epoch` and `target` are None in the classic protocol. `is_upgraded` says whether a
-    member of a consumer group uses the new protocol, None if that is unknown.
+    member of a consumer or streams group uses the new protocol, None if that is unknown. In a
+    streams group `assigned` and `target` are what the active tasks read; only there a member has a
+    `process_id`, the instance of Kafka Streams it belongs to, `tasks` and `target_tasks`.
     """
 
     member_id: str
@@ -159,13 +170,30 @@ class MemberDescription:
     member_epoch: int | None = None
     target: frozenset[PartitionKey] | None = None
     is_upgraded: bool | None = None
+    process_id: str = ""
+    tasks: StreamsTasks | None = None
+    target_tasks: StreamsTasks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subtopology:
+    """A part of the topology of a streams group: names of the topics that its tasks read or write.
+
+    `repartition_topics` are those it reads.
+    """
+
+    subtopology_id: str
+    source_topics: tuple[str, ...]
+    repartition_topics: tuple[str, ...]
+    changelog_topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group of any type (classic, consumer or share) with its coordinator.
+    """A group of any type (classic, consumer, share or streams) with its coordinator.
 
-    Epochs are None in a classic group.
+    Epochs are None in a classic group. Only a streams group has `topology_epoch` and
+    `subtopologies`, which are empty while it is not ready.
     """
 
     group_id: str
@@ -177,15 +205,19 @@ class GroupDescription:
     members: tuple[MemberDescription, ...]
     group_epoch: int | None = None
     assignment_epoch: int | None = None
+    topology_epoch: int | None = None
+    subtopologies: tuple[Subtopology, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffset:
     """The committed offset of a partition, or the start offset of a share group.
 
-    The leader epoch is -1 if it is unknown.
+    The leader epoch is -1 if it is unknown. `lag` is the number of records that a share group has
+    not done yet (KIP-1226), None if the broker does not say it.
     """
 
     offset: int
     leader_epoch: int = -1
     metadata: str = ""
+    lag: int | None = None

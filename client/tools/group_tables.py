@@ -21,12 +21,12 @@ _EPOCH_UNKNOWN = -1
 Column = tuple[str, int]
 """The title of a column, and its minimum width."""
 
-_GROUP: Column = ("GROUP", _WIDTH_MIN)
-_TOPIC: Column = ("TOPIC", _WIDTH_MIN)
-_PARTITION: Column = ("PARTITION", 10)
+GROUP: Column = ("GROUP", _WIDTH_MIN)
+TOPIC: Column = ("TOPIC", _WIDTH_MIN)
+PARTITION: Column = ("PARTITION", 10)
+CLIENT: Column = ("CLIENT-ID", _WIDTH_MIN)
 _CONSUMER: Column = ("CONSUMER-ID", _WIDTH_MIN)
 _HOST: Column = ("HOST", _WIDTH_MIN)
-_CLIENT: Column = ("CLIENT-ID", _WIDTH_MIN)
 
 
 def listing_lines(
@@ -61,15 +61,15 @@ def offset_lines(
         owners += [(member, key) for key in sorted(member.assigned, key=lambda key: key[::-1])]
     owned = {key for _member, key in owners}
     owners += [(None, key) for key in sorted(committed) if key not in owned]
-    columns = [_GROUP, _TOPIC, _PARTITION]
+    columns = [GROUP, TOPIC, PARTITION]
     columns += [("LEADER-EPOCH", 15)] if is_verbose else []
     columns += [("CURRENT-OFFSET", 15), ("LOG-END-OFFSET", 15), ("LAG", 15)]
-    columns += [_CONSUMER, _HOST, _CLIENT]
+    columns += [_CONSUMER, _HOST, CLIENT]
     rows = []
     for owner, (topic, index) in owners:
         offset, end_offset = committed.get((topic, index)), end_offsets.get((topic, index))
         row = [group.group_id, topic, str(index)]
-        row += [_epoch(offset)] if is_verbose else []
+        row += [epoch_text(offset)] if is_verbose else []
         row += [_text(None if offset is None else offset.offset), _text(end_offset)]
         row.append(_text(_lag(offset, end_offset)))
         shown: tuple[str | None, ...] = (None, None, None)
@@ -82,16 +82,16 @@ def offset_lines(
 def share_offset_lines(
     group: GroupDescription, offsets: Mapping[PartitionKey, PartitionOffset], *, is_verbose: bool
 ) -> list[str]:
-    """Return the lines of `--describe` of a share group."""
-    columns = [_GROUP, _TOPIC, _PARTITION]
+    """Return the lines of `--describe` of a share group, as Kafka 4.2 and later prints them."""
+    columns = [GROUP, TOPIC, PARTITION]
     columns += [("LEADER-EPOCH", 13)] if is_verbose else []
-    columns.append(("START-OFFSET", 0))
+    columns += [("START-OFFSET", 13), ("LAG", 0)]
     rows = []
     for (topic, index), offset in sorted(offsets.items()):
         is_unknown = offset.offset < 0
         row = [group.group_id, topic, str(index)]
-        row += [MISSING if is_unknown else _epoch(offset)] if is_verbose else []
-        row.append(MISSING if is_unknown else str(offset.offset))
+        row += [MISSING if is_unknown else epoch_text(offset)] if is_verbose else []
+        row += [MISSING if is_unknown else str(offset.offset), _text(offset.lag)]
         rows.append(row)
     return table(columns, rows)
 
@@ -103,9 +103,9 @@ def member_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
     has_instances = any(member.group_instance_id for member in group.members)
     upgraded = {member.is_upgraded for member in group.members}
     is_mixed = {True, False} <= upgraded
-    columns = [_GROUP, _CONSUMER]
+    columns = [GROUP, _CONSUMER]
     columns += [("GROUP-INSTANCE-ID", 17)] if has_instances else []
-    columns += [_HOST, _CLIENT, ("#PARTITIONS", 15)]
+    columns += [_HOST, CLIENT, ("#PARTITIONS", 15)]
     if is_verbose:
         columns += [("CURRENT-EPOCH", 15), ("CURRENT-ASSIGNMENT", 20)]
         columns += [("TARGET-EPOCH", 15), ("TARGET-ASSIGNMENT", 20)]
@@ -127,7 +127,7 @@ def member_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
 
 
 def _share_member_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
-    columns = [_GROUP, _CONSUMER, _HOST, _CLIENT, ("#PARTITIONS", 12)]
+    columns = [GROUP, _CONSUMER, _HOST, CLIENT, ("#PARTITIONS", 12)]
     columns += [("MEMBER-EPOCH", 13)] if is_verbose else []
     columns.append(("ASSIGNMENT", 0))
     rows = []
@@ -144,7 +144,7 @@ def state_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
     """Return the lines of `--describe --state`."""
     address = group.coordinator
     coordinator = f"{address.host}:{address.port}  ({group.coordinator_id})"
-    columns: list[Column] = [_GROUP, ("COORDINATOR (ID)", 25)]
+    columns: list[Column] = [GROUP, ("COORDINATOR (ID)", 25)]
     row = [group.group_id, coordinator]
     if group.group_type == "share":
         columns.append(("STATE", 15))
@@ -217,7 +217,8 @@ def _lag(offset: PartitionOffset | None, end_offset: int | None) -> int | None:
     return None if offset is None or end_offset is None else end_offset - offset.offset
 
 
-def _epoch(offset: PartitionOffset | None) -> str:
+def epoch_text(offset: PartitionOffset | None) -> str:
+    """Return the leader epoch, or `MISSING` if it is unknown."""
     if offset is None or offset.leader_epoch == _EPOCH_UNKNOWN:
         return MISSING
     return str(offset.leader_epoch)

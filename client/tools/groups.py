@@ -8,17 +8,17 @@ from pathlib import Path
 
 from client.admin import Admin
 from client.errors import ApiError
-from client.group_admin import LATEST
+from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, PartitionKey, PartitionOffset
-from client.tools import group_tables, offset_reset
+from client.tools import group_tables, offset_reset, streams_tables
 from client.tools.session import ToolError, admin_of, exit_status, tool_parser
 from protocol.errors import ErrorCode
 from protocol.regular_expressions import regex_problem
 
 DESCRIPTION = """\
-List, describe or delete classic, consumer and share groups of any Kafka cluster,
-and reset or delete their offsets; options and output are those of
-kafka-consumer-groups.sh, and for share groups those of kafka-share-groups.sh.
+List, describe or delete classic, consumer, share and streams groups of any Kafka
+cluster, and reset or delete their offsets; options and output are those of
+kafka-consumer-groups.sh, kafka-share-groups.sh or kafka-streams-groups.sh.
 """
 
 EPILOG = """\
@@ -42,10 +42,12 @@ _STATES = {
     state.lower(): state
     for state in (
         *("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
-        *("Assigning", "Reconciling"),
+        *("Assigning", "Reconciling", "NotReady"),
     )
 }
-_TYPES = ("classic", "consumer", "share")
+_TYPES = ("classic", "consumer", "share", "streams")
+_NOUNS = {"share": "Share", "streams": "Streams"}
+"""What Kafka's tools call groups of a type; others are consumer groups."""
 _REBALANCING = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 _INACTIVE = frozenset({"Empty", "Dead"})
 
@@ -88,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="TYPES",
-        help="with --list: print types, or only groups of these types (classic, consumer, share)",
+        help=f"with --list: print types, or only groups of these types ({', '.join(_TYPES)})",
     )
     for name, text in (
         ("offsets", "print committed offsets with lag, or start offsets; the default"),
@@ -97,7 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
     ):
         parser.add_argument(f"--{name}", action="store_true", help=f"with --describe: {text}")
     parser.add_argument(
-        "--topic",
+        *("--topic", "--input-topic"),
         action="append",
         default=[],
         metavar="T[:0,1]",
@@ -105,7 +107,9 @@ def build_parser() -> argparse.ArgumentParser:
         " repeated",
     )
     parser.add_argument(
-        "--all-topics", action="store_true", help="with --reset-offsets: all with an offset"
+        *("--all-topics", "--all-input-topics"),
+        action="store_true",
+        help="with --reset-offsets: all with an offset, of a streams group its source topics",
     )
     _add_reset_options(parser)
     return parser
@@ -222,11 +226,14 @@ def describe(admin: Admin, parsed: argparse.Namespace) -> None:
         if isinstance(group, ApiError):
             raise group
         _warn_about_state(group)
-        _print_table(_description_lines(admin, group, parsed))
+        if group.group_type == "streams":
+            _print(_streams_lines(admin, group, parsed))
+        else:
+            _print_table(_description_lines(admin, group, parsed))
 
 
 def _warn_about_state(group: GroupDescription) -> None:
-    noun = "Share" if group.group_type == "share" else "Consumer"
+    noun = _NOUNS.get(group.group_type, "Consumer")
     if group.state == "Empty":
         print(f"\n{noun} group '{group.group_id}' has no active members.", file=sys.stderr)
     elif group.state in _REBALANCING:
@@ -247,9 +254,30 @@ def _description_lines(
         )
     committed = admin.group_offsets(group.group_id)
     assigned = {key for member in group.members for key in member.assigned}
-    ends = admin.list_offsets({*committed, *assigned}, LATEST)
-    known = {key: None if isinstance(end, ApiError) else end for key, end in ends.items()}
-    return group_tables.offset_lines(group, committed, known, is_verbose=parsed.verbose)
+    ends = _known_offsets(admin, {*committed, *assigned}, LATEST)
+    return group_tables.offset_lines(group, committed, ends, is_verbose=parsed.verbose)
+
+
+def _streams_lines(admin: Admin, group: GroupDescription, parsed: argparse.Namespace) -> list[str]:
+    if parsed.members:
+        return streams_tables.streams_member_lines(group, is_verbose=parsed.verbose)
+    if parsed.state is not None:
+        return streams_tables.streams_state_lines(group, is_verbose=parsed.verbose)
+    partitions = streams_tables.read_partitions(group)
+    return streams_tables.streams_offset_lines(
+        group,
+        admin.group_offsets(group.group_id),
+        _known_offsets(admin, partitions, EARLIEST),
+        _known_offsets(admin, partitions, LATEST),
+        is_verbose=parsed.verbose,
+    )
+
+
+def _known_offsets(
+    admin: Admin, partitions: Iterable[PartitionKey], timestamp_ms: int
+) -> dict[PartitionKey, int | None]:
+    found = admin.list_offsets(partitions, timestamp_ms)
+    return {key: None if isinstance(end, ApiError) else end for key, end in found.items()}
 
 
 def reset_offsets(admin: Admin, parsed: argparse.Namespace) -> None:
@@ -292,11 +320,17 @@ def _commit(
 
 def delete(admin: Admin, parsed: argparse.Namespace) -> None:
     """Delete groups."""
+    nouns = {
+        listing.group_id: _NOUNS.get(listing.group_type, "Consumer").lower()
+        for listing in admin.list_groups()
+    }
     outcomes = admin.delete_groups(_group_ids(admin, parsed))
-    deleted = [group_id for group_id, error in outcomes.items() if error is None]
-    if deleted:
-        names = ", ".join(f"'{group_id}'" for group_id in deleted)
-        print(f"Deletion of requested consumer groups ({names}) was successful.")
+    deleted: dict[str, list[str]] = {}
+    for group_id, error in outcomes.items():
+        if error is None:
+            deleted.setdefault(nouns.get(group_id, "consumer"), []).append(f"'{group_id}'")
+    for noun, names in deleted.items():
+        print(f"Deletion of requested {noun} groups ({', '.join(names)}) was successful.")
     for group_id, error in outcomes.items():
         if error is not None:
             raise ApiError(

@@ -72,6 +72,8 @@ def new_offsets(
         current = admin.group_offsets(group_id)
         known = list(current)
     partitions = known if parsed.all_topics else partitions_of_topics(admin, parsed.topic)
+    if isinstance(group, GroupDescription) and group.group_type == "streams":
+        partitions = _of_streams_group(group, partitions, current, has_all=parsed.all_topics)
     if parsed.to_earliest:
         return _log_offsets(admin, partitions, EARLIEST)
     if parsed.to_latest:
@@ -88,6 +90,28 @@ def new_offsets(
         return _offsets_at(admin, partitions, offset_times.timestamp_ms(parsed.to_datetime))
     before_ms = offset_times.duration_ms(parsed.by_duration)
     return _offsets_at(admin, partitions, max(clock.wall_ms() - before_ms, 0))
+
+
+def _of_streams_group(
+    group: GroupDescription,
+    partitions: list[PartitionKey],
+    committed: Mapping[PartitionKey, PartitionOffset],
+    *,
+    has_all: bool,
+) -> list[PartitionKey]:
+    """Return the partitions to reset: with `has_all` only of source topics.
+
+    Source: Kafka's `StreamsGroupCommand`.
+
+    Raises:
+        ToolError: the group has no offset of a partition.
+    """
+    if has_all:
+        sources = {topic for part in group.subtopologies for topic in part.source_topics}
+        return [key for key in partitions if key[0] in sources]
+    if not committed.keys() >= set(partitions):
+        raise ToolError(f"One or more topics are not part of the group '{group.group_id}'.")
+    return partitions
 
 
 def _planned(admin: Admin, group_id: str, plan: ResetPlan) -> dict[PartitionKey, int]:

@@ -1,6 +1,6 @@
 """A cluster in this process with topic t: three partitions with three records each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kafka import KafkaProducer
@@ -9,13 +9,13 @@ from client.admin import Admin
 from client.blocking_admin import open_admin
 from mock_kafka import MockKafka
 
-CONFIG: dict[str, str | int | float | bool] = {"cluster.features": "share.version=1"}
+CONFIG: dict[str, str] = {"cluster.features": "share.version=1"}
 
 
 @contextmanager
-def running_cluster() -> Iterator[MockKafka]:
+def running_cluster(config: Mapping[str, str] = CONFIG) -> Iterator[MockKafka]:
     """Start a cluster, and fill its topic with records of the timestamps 1000, 2000 and 3000."""
-    with MockKafka(config=CONFIG, in_process=True) as kafka:
+    with MockKafka(config=config, in_process=True) as kafka:
         kafka.create_topic("t", 3, config={"retention.ms": "-1"})
         producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
         for index in range(3):

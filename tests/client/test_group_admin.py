@@ -166,3 +166,21 @@ def test_another_error_of_find_coordinator_is_not_retried() -> None:
     admin, _peer = admin_of(coordinator(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     with pytest.raises(ApiError, match="GROUP_AUTHORIZATION_FAILED"):
         admin.group_offsets("g")
+
+
+def test_a_share_group_has_start_offsets_and_lag_where_the_broker_says_it() -> None:
+    group_class = messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup
+    topic_class = group_class.DescribeShareGroupOffsetsResponseTopic
+    part_class = topic_class.DescribeShareGroupOffsetsResponsePartition
+    parts = [
+        part_class(partition_index=0, start_offset=4, leader_epoch=2, lag=7),
+        part_class(partition_index=1, start_offset=-1, leader_epoch=0, lag=-1),
+        part_class(partition_index=2, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    group = group_class(group_id="g", topics=[topic_class(topic_name="t", partitions=parts)])
+    response = messages.DescribeShareGroupOffsetsResponse(groups=[group])
+    admin, _peer = admin_of(coordinator(), response)
+    assert admin.share_group_offsets("g") == {
+        ("t", 0): PartitionOffset(4, 2, lag=7),
+        ("t", 1): PartitionOffset(-1, 0),
+    }

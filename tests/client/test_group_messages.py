@@ -1,5 +1,6 @@
 """Groups in requests and responses."""
 
+from typing import Any
 from uuid import UUID
 
 from client.group_messages import (
@@ -9,8 +10,16 @@ from client.group_messages import (
     consumer_group,
     offsets_to_commit,
     share_group,
+    streams_group,
 )
-from client.resources import Address, MemberDescription, PartitionOffset
+from client.resources import (
+    Address,
+    GroupDescription,
+    MemberDescription,
+    PartitionOffset,
+    StreamsTasks,
+    Subtopology,
+)
 from protocol import messages
 from protocol.consumer_protocol import encode_assignment
 
@@ -90,6 +99,67 @@ def test_a_share_group_has_member_epochs_and_no_targets() -> None:
     )
     (described,) = group.members
     assert (group.group_type, described.member_epoch, described.target) == ("share", 3, None)
+
+
+def test_a_streams_group_has_what_its_active_tasks_read_and_the_topics_of_its_topology() -> None:
+    group_class = messages.StreamsGroupDescribeResponse.DescribedGroup
+    member_class, topology_class = group_class.Member, group_class.Topology
+    topic_class = topology_class.Subtopology.TopicInfo
+
+    def assignment(**tasks: list[int]) -> Any:
+        kinds: dict[str, Any] = {f"{kind}_tasks": [] for kind in ("active", "standby", "warmup")}
+        for kind, indexes in tasks.items():
+            task = member_class.Assignment.TaskIds(subtopology_id="0", partitions=indexes)
+            kinds[f"{kind}_tasks"] = [task]
+        return member_class.Assignment(**kinds)
+
+    subtopology = topology_class.Subtopology(
+        subtopology_id="0",
+        source_topics=["t"],
+        repartition_sink_topics=["sink"],
+        state_changelog_topics=[topic_class(name="store", topic_configs=[])],
+        repartition_source_topics=[topic_class(name="words", topic_configs=[])],
+    )
+    member = member_class(
+        member_id="m",
+        member_epoch=3,
+        client_id="app",
+        client_host="/h",
+        process_id="p",
+        assignment=assignment(active=[1], standby=[0]),
+        target_assignment=assignment(warmup=[2]),
+        is_classic=False,
+    )
+
+    def described(topology: Any) -> GroupDescription:
+        return streams_group(
+            group_class(
+                group_id="g",
+                group_state="Stable",
+                group_epoch=4,
+                assignment_epoch=3,
+                topology=topology,
+                members=[member],
+            ),
+            5,
+            ADDRESS,
+        )
+
+    group = described(topology_class(epoch=2, subtopologies=[subtopology]))
+    assert (group.group_type, group.assignor, group.topology_epoch) == ("streams", "", 2)
+    assert group.subtopologies == (Subtopology("0", ("t",), ("words",), ("store",)),)
+    assert group.members == (
+        MemberDescription(
+            *("m", None, "app", "/h", frozenset({("t", 1), ("words", 1)}), 3, frozenset()),
+            is_upgraded=True,
+            process_id="p",
+            tasks=StreamsTasks({"0": (1,)}, {"0": (0,)}, {}),
+            target_tasks=StreamsTasks({}, {}, {"0": (2,)}),
+        ),
+    )
+    for topology in (None, topology_class(epoch=2, subtopologies=None)):
+        group = described(topology)
+        assert (group.subtopologies, group.members[0].assigned) == ((), frozenset())
 
 
 def test_only_consumers_in_a_classic_group_have_assignments() -> None:

@@ -86,13 +86,16 @@ def test_partitions_of_the_largest_member_come_first_and_those_without_member_la
 
 
 def test_start_offsets_of_a_share_group_may_be_unknown() -> None:
-    offsets = {("t", 1): PartitionOffset(-1, 0), ("t", 0): PartitionOffset(4, 2)}
+    offsets = {("t", 1): PartitionOffset(-1, 0), ("t", 0): PartitionOffset(4, 2, lag=7)}
     described = group(group_type="share")
     assert cells(share_offset_lines(described, offsets, is_verbose=True))[1:] == [
-        ["g", "t", "0", "2", "4"],
-        ["g", "t", "1", "-", "-"],
+        ["g", "t", "0", "2", "4", "7"],
+        ["g", "t", "1", "-", "-", "-"],
     ]
-    assert len(cells(share_offset_lines(described, offsets, is_verbose=False))[0]) == 4
+    assert cells(share_offset_lines(described, offsets, is_verbose=False))[:2] == [
+        ["GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"],
+        ["g", "t", "0", "4", "7"],
+    ]
 
 
 def test_members_have_instances_epochs_and_assignments_where_there_are_any() -> None:

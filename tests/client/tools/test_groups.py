@@ -12,6 +12,7 @@ from client.resources import PartitionOffset
 from client.tools import groups
 from mock_kafka import MockKafka
 from tests.client.running_cluster import admin_without_groups, running_cluster
+from tests.client.streams_member import CHANGELOG, StreamsMember
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,8 @@ def test_groups_are_listed_by_state_and_type(run: Tool) -> None:
     assert run("--list --state --type") == [["GROUP", "TYPE", "STATE"], ["g", "Classic", "Empty"]]
     assert run("--list --state empty,stable --type Classic")[1:] == [["g", "Classic", "Empty"]]
     assert run("--list --state Stable")[1:] == run("--list --type share,consumer")[1:] == []
-    assert run.refused("--list --type streams") == (
-        "--type streams: valid are classic, consumer, share"
+    assert run.refused("--list --type other") == (
+        "--type other: valid are classic, consumer, share, streams"
     )
 
 
@@ -187,6 +188,62 @@ def test_offsets_and_groups_are_deleted(run: Tool) -> None:
     )
     with pytest.raises(ApiError):
         run.admin.delete_group_offsets("g", [("t", 0)])
+
+
+@pytest.fixture(scope="module")
+def newest_cluster() -> Iterator[MockKafka]:
+    with running_cluster({"broker.api.versions": "4.4"}) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def run_newest(newest_cluster: MockKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Tool]:
+    """A cluster of Kafka 4.4 without groups."""
+    with admin_without_groups(newest_cluster) as admin:
+        yield Tool(admin, newest_cluster.bootstrap_servers, capsys)
+
+
+def test_a_streams_group_is_listed_and_described_with_its_process_and_tasks(
+    run_newest: Tool,
+) -> None:
+    member = StreamsMember(run_newest.admin, "s")
+    assert run_newest("--list --type streams --state stable")[1:] == [["s", "Streams", "Stable"]]
+    assert run_newest("--describe --group s")[1:] == [["s", "t", str(i), "3"] for i in range(3)]
+    (row,) = run_newest("--describe --group s --members")[1:]
+    assert row[1:] == ["m", "p", "mock-kafka", "ACTIVE:", "0:[0,1,2];"]
+    assert run_newest("--describe --group s --state")[1][-3:] == ["sticky", "Stable", "1"]
+    member.leave()
+    assert run_newest("--describe --group s") == []
+    assert run_newest.errors == "\nStreams group 's' has no active members.\n"
+
+
+def test_a_streams_group_is_not_ready_without_its_source_topic(run_newest: Tool) -> None:
+    member = StreamsMember(run_newest.admin, "s", source="missing")
+    assert run_newest("--list --state NotReady --type")[1:] == [["s", "Streams", "NotReady"]]
+    assert run_newest.refused("--reset-offsets --group s --topic t --to-latest") == (
+        "Assignments can only be reset if the group 's' is inactive, but the current state is"
+        " NotReady."
+    )
+    member.leave()
+
+
+def test_only_offsets_that_a_streams_group_has_are_reset(run_newest: Tool) -> None:
+    StreamsMember(run_newest.admin, "s").leave()
+    committed = dict.fromkeys([("t", 0), ("t", 2), (CHANGELOG, 0)], PartitionOffset(0))
+    run_newest.admin.alter_group_offsets("s", committed)
+    assert run_newest("--reset-offsets --group s --all-input-topics --to-latest --execute")[1:] == [
+        ["s", "t", "0", "3"],
+        ["s", "t", "2", "3"],
+    ]
+    assert run_newest("--reset-offsets --group s --input-topic t:2 --to-offset 1")[1:] == [
+        ["s", "t", "2", "1"]
+    ]
+    assert run_newest.refused("--reset-offsets --group s --topic t --to-latest --execute") == (
+        "One or more topics are not part of the group 's'."
+    )
+    assert run_newest("--delete-offsets --group s --topic t:0")[-1] == ["t", "0", "Successful"]
+    deleted = "Deletion of requested streams groups ('s') was successful."
+    assert run_newest("--delete --group s") == [deleted.split()]
 
 
 @pytest.mark.parametrize(
