@@ -30,10 +30,11 @@ class GroupMethods(ABC):
     def committed(self, group: str, topic: str | None = None) -> dict[tuple[str, int], int]:
         """Return the committed offsets of a group, by topic and partition number.
 
-        With `topic` only those of this topic.
+        With `topic` only those of this topic. A share group has start offsets, without partitions
+        in which no fetch has chosen one yet.
 
         Raises:
-            ControlError: there is no such group, or it is a share group, which has no offsets.
+            ControlError: there is no such group.
         """
         return self._by_partition(group, topic, "offset")
 
@@ -41,11 +42,12 @@ class GroupMethods(ABC):
         """Return how many offsets a group is behind the end, by topic and partition number.
 
         It has partitions with a committed offset, and all others of topics that the group has
-        committed or subscribes to; these count from the start of the log. `sum(lag.values())` is
-        the lag of the group.
+        committed or subscribes to; these count from the start of the log. A share group has the
+        number of records that are not done yet, of partitions with a start offset.
+        `sum(lag.values())` is the lag of the group.
 
         Raises:
-            ControlError: there is no such group, or it is a share group, which has no offsets.
+            ControlError: there is no such group.
         """
         return self._by_partition(group, topic, "lag")
 
@@ -63,11 +65,11 @@ class GroupMethods(ABC):
 
         Give one of `to`, `offset` and `timestamp_ms`: the first record with this timestamp or a
         later one. An offset that is outside of a log becomes the nearest one in it. Without a topic
-        it applies to all topics that the group has committed or subscribes to.
+        it applies to all topics that the group has committed or subscribes to. A share group begins
+        there, and what was acknowledged is forgotten.
 
         Raises:
-            ControlError: there is no such group, topic or partition, the group has members, or it
-                is a share group.
+            ControlError: there is no such group, topic or partition, or the group has members.
         """
         body = {
             "to": to,

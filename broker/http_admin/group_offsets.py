@@ -1,13 +1,14 @@
-"""Reset the committed offsets of groups.
+"""Reset the offsets of groups: committed ones, and where share groups begin.
 
-Source: `reset-offsets` of Kafka's `ConsumerGroupCommand`.
+Sources: `reset-offsets` of Kafka's `ConsumerGroupCommand` and `ShareGroupCommand`.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
+from broker.administration.share_offsets import alter_offsets
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
 from broker.cluster.topics import Partition
 from broker.dispatch.turn_queue import TurnKind
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -15,6 +16,8 @@ from broker.http_admin.group_views import GroupOffsetView
 from broker.http_admin.groups import GroupPath, get_group, list_group_offsets
 from broker.http_admin.operation import Count, Input, Name, PartitionIndex, Problem, operation
 from broker.http_admin.state import Admin
+from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.share_group import ShareGroup
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 
@@ -27,7 +30,8 @@ class OffsetsBody(Input):
 
     `timestamp`, in ms since the epoch, is that of the first record with it or a later one; without
     such a record the group goes on at the end. It applies to the partitions of one topic, or to one
-    partition, or to all partitions of the topics that the group has committed or subscribes to.
+    partition, or to all partitions of the topics that the group has committed or subscribes to, of
+    a share group to those that have a state.
     """
 
     to: Literal["earliest", "latest"] | None = None
@@ -48,21 +52,25 @@ class OffsetsBody(Input):
 def reset_group_offsets(admin: Admin, path: GroupPath, body: OffsetsBody) -> list[GroupOffsetView]:
     """Set the committed offsets of a group without members; return all of them.
 
-    An offset that is outside of a log becomes the nearest one in it.
+    A share group begins there, and what was acknowledged is forgotten. An offset that is outside of
+    a log becomes the nearest one in it.
     """
     if [body.to, body.offset, body.timestamp].count(None) != 2:
         raise Problem(422, "give one of to, offset and timestamp", location="body")
     if get_group(admin, path).members:
         reason = "has members; they must leave before its offsets are reset"
         raise Problem(409, f"group {path.group_id!r} {reason}")
-    partitions = _partitions(admin, path, body)
     offsets = [
         OffsetToCommit(
             partition.topic_name, partition.partition_index, _new_offset(admin, partition, body)
         )
-        for partition in paced(partitions)
+        for partition in paced(_partitions(admin, path, body))
     ]
-    commit_offsets(admin, path.group_id, offsets)
+    share_group = admin.cluster.share.groups.get(path.group_id)
+    if share_group is None:
+        commit_offsets(admin, path.group_id, offsets)
+    else:
+        _begin_at(admin, share_group, offsets)
     return list_group_offsets(admin, path)
 
 
@@ -78,7 +86,6 @@ def _partitions(admin: Admin, path: GroupPath, body: OffsetsBody) -> list[Partit
             for name, index in listed
         ]
         return [partition for partition in found if partition is not None]
-    list_group_offsets(admin, path)  # a share group has none
     if body.partition is None:
         return list(admin.topic(body.topic).partitions)
     return [admin.partition(body.topic, body.partition)]
@@ -109,3 +116,24 @@ def commit_offsets(admin: Admin, group_id: str, offsets: Sequence[OffsetToCommit
         for error_code in admin.cluster.groups.table.commit(request, admin.now_ms()):
             if error_code is not ErrorCode.NONE:
                 raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
+
+
+@may_pause
+def _begin_at(admin: Admin, group: ShareGroup, offsets: Sequence[OffsetToCommit]) -> None:
+    """Begin partitions of a share group without members at other offsets.
+
+    Raises:
+        Problem: 422, the share coordinator refuses one.
+    """
+    ensure_internal_topic(admin.cluster, SHARE_GROUP_STATE)
+    new_offsets = {
+        TopicIdPartition(
+            admin.topic(entry.topic_name).topic_id, entry.partition_index
+        ): entry.offset
+        for entry in paced(offsets)
+    }
+    results = alter_offsets(admin.cluster, group, new_offsets, admin.now_ms())
+    for refusal in paced(results.values()):
+        if refusal is not None:
+            reason = ErrorCode(refusal.error_code).name
+            raise Problem(422, f"offsets: share group {group.group_id!r}: {reason}")

@@ -42,7 +42,8 @@ class GroupOffsetView(msgspec.Struct):
     """A partition that a group reads; without a commit `offset` is null.
 
     `lag` is the high watermark minus the committed offset, or the whole log without a commit; null
-    if there is no such partition.
+    if there is no such partition. In a share group they are the start offset and the number of
+    records that are not done yet, both null until the first fetch has chosen the start.
     """
 
     topic: str
@@ -302,7 +303,15 @@ def _assigned(cluster: Cluster, assignment: Assignment) -> list[AssignedView]:
 
 @may_pause
 def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetView]:
-    """Return all partitions of the topics that a group has committed or subscribes to."""
+    """Return all partitions of the topics that a group has committed or subscribes to.
+
+    Of a share group they are those that have a state.
+    """
+    if view.group_type == GROUP_TYPE:
+        return [
+            GroupOffsetView(shared.topic, shared.partition, shared.start_offset, shared.lag, None)
+            for shared in paced(view.share_partitions)
+        ]
     found = {
         (committed.topic, committed.partition): GroupOffsetView(
             committed.topic,

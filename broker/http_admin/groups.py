@@ -20,7 +20,6 @@ from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, ope
 from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin, broker_is_down
 from broker.http_admin.unknown_names import no_such
-from broker.share_groups.coordinator import GROUP_TYPE
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 
@@ -77,13 +76,10 @@ def get_group(admin: Admin, path: GroupPath) -> GroupView:
 def list_group_offsets(admin: Admin, path: GroupPath) -> list[GroupOffsetView]:
     """List what a group has committed, and its lag.
 
-    It has all partitions of the topics that the group has committed or subscribes to. A share group
-    has no committed offsets.
+    It has all partitions of the topics that the group has committed or subscribes to; of a share
+    group those that have a state, with their start offsets.
     """
-    group = get_group(admin, path)
-    if group.group_type == GROUP_TYPE:
-        raise Problem(409, f"{path.group_id!r} is a share group: see its share_partitions")
-    return group_offset_views(admin.cluster, group)
+    return group_offset_views(admin.cluster, get_group(admin, path))
 
 
 @operation("GET", "/v1/groups/{group_id}/stable", tag="groups")

@@ -158,6 +158,20 @@ def test_a_share_group_has_sessions_start_offsets_and_acquired_records(kafka: Mo
     consumer.close()
 
 
+@pytest.mark.slow
+def test_a_share_group_has_a_lag_and_begins_elsewhere_without_members(kafka: MockKafka) -> None:
+    kafka.produce("t", *"abc", partition=0)
+    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g"})
+    consumer.subscribe(["t"])
+    with polled(consumer.poll):
+        kafka.wait_for_stable("g", members=1)
+        kafka.wait_for(api="ShareFetch", outcome="responded")
+    consumer.close()
+    kafka.reset_offsets("g", "t", offset=1)
+    assert kafka.committed("g") == {("t", 0): 1} | {("t", index): 0 for index in (1, 2, 3)}
+    assert kafka.lag("g", "t") == {("t", 0): 2} | {("t", index): 0 for index in (1, 2, 3)}
+
+
 def test_the_timeout_names_the_state_and_the_members(kafka: MockKafka, join: Members) -> None:
     with pytest.raises(TimeoutError, match=r"'g' was not stable in 0 s: it does not exist"):
         kafka.wait_for_stable("g", timeout_s=0)
