@@ -164,13 +164,12 @@ def state_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
 
 def reset_lines(resets: Mapping[str, Mapping[PartitionKey, int]]) -> list[str]:
     """Return the lines of `--reset-offsets`, by group."""
-    rows = [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET")]
-    for group_id, offsets in resets.items():
-        rows += [
-            (group_id, topic, str(index), str(offset))
-            for (topic, index), offset in sorted(offsets.items())
-        ]
-    return [f"{a:<30} {b:<30} {c:<10} {d:<15}" for a, b, c, d in rows]
+    rows = [
+        (group_id, topic, str(index), str(offset))
+        for group_id, offsets in resets.items()
+        for (topic, index), offset in sorted(offsets.items())
+    ]
+    return table([GROUP, TOPIC, PARTITION, ("NEW-OFFSET", 0)], rows)
 
 
 def status_lines(statuses: Mapping[PartitionKey, str]) -> list[str]:

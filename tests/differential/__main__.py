@@ -65,6 +65,7 @@ from tests.differential.search import (
 )
 from tests.differential.strategies import REPLICATED_APIS, SHARE_APIS, Subject
 from tests.differential.tools import (
+    COMPARED_RELEASES,
     compare_session,
     known_differences,
     save_known_differences,
@@ -81,7 +82,10 @@ def main() -> int:
     """Run the command; return 1 if a difference is not in the list of allowed ones."""
     parser = _parser()
     options = parser.parse_args()
-    if options.against != VERSION_OF_KEPT and (options.keep or options.record or options.tools):
+    if options.tools:
+        if options.against not in COMPARED_RELEASES:
+            parser.error(f"tools are those of {' and '.join(COMPARED_RELEASES)} only")
+    elif options.against != VERSION_OF_KEPT and (options.keep or options.record):
         parser.error(f"conversations are kept from {VERSION_OF_KEPT} only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
@@ -165,19 +169,20 @@ def _setup(options: argparse.Namespace) -> Setup:
 
 def _compare_tools(console: Console, options: argparse.Namespace) -> int:
     """Run the sessions of Kafka's tools; return 1 if a difference is not known."""
+    release = options.against
     with (
         tempfile.TemporaryDirectory() as folder,
-        tools_of_both(Path(folder)) as processes,
+        tools_of_both(Path(folder), release) as processes,
     ):
-        known = known_differences()
+        known = known_differences(release)
         found = {}
         table = Table("session", "commands", "agree")
-        for session in sessions():
+        for session in sessions(release):
             if options.session not in session.about:
                 continue
             found[session.about] = compare_session(session, *processes)
             if options.keep:
-                save_known_differences(known_differences() | found)
+                save_known_differences(release, known_differences(release) | found)
             total = len(session.commands)
             table.add_row(session.about, str(total), f"{1 - len(found[session.about]) / total:.0%}")
             for command, lines in found[session.about].items():
@@ -185,9 +190,10 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
                 console.print(*lines, sep="\n", markup=False, highlight=False)
     console.print(table)
     count = sum(len(commands) for commands in found.values())
-    total = sum(len(candidate.commands) for candidate in sessions() if candidate.about in found)
+    played = [session for session in sessions(release) if session.about in found]
+    total = sum(len(session.commands) for session in played)
     console.print(f"{count} of {total} commands differ")
-    return int(any(known.get(about) != commands for about, commands in found.items()))
+    return int(any(known.get(about, {}) != commands for about, commands in found.items()))
 
 
 def _compare_logs(console: Console, options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
 from tests.differential.player import Play
 from tests.differential.search import Finding, Report
-from tests.differential.tools import known_differences
+from tests.differential.tools import COMPARED_RELEASES, known_differences
 
 SAMPLES = FOLDER / "samples"
 """One conversation of each API, with a response that has many fields."""
@@ -163,11 +163,11 @@ def differences_page(paths: Sequence[Path]) -> str:
         parts.append(f"\n### {kept.about}\n\n`{path.relative_to(FOLDER)}`\n\n```")
         parts += [msgspec.json.encode(step).decode() for step in kept.conversation.steps]
         parts.append(f"```\n\n{kept.open_difference}\n")
-    for about, commands in known_differences().items():
-        if commands:
-            parts.append(f"\n## Tools: {about}\n")
-        for command, lines in commands.items():
-            parts += [f"\n`{command}`\n", *(f"    {line}" for line in lines)]
+    for release in COMPARED_RELEASES:
+        for about, commands in known_differences(release).items():
+            parts.append(f"\n## Tools of {release}: {about}\n")
+            for command, lines in commands.items():
+                parts += [f"\n`{command}`\n", *(f"    {line}" for line in lines)]
     return "\n".join(parts)
 
 

@@ -1,11 +1,14 @@
 """Kafka's command line tools against both clusters."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from scenarios.maven import CannotRunError
 from tests.differential.tools import (
+    COMPARED_RELEASES,
     TOOLS,
     Session,
     ToolProcess,
@@ -17,31 +20,51 @@ from tests.differential.tools import (
     tools_of_both,
 )
 
-
-def subject(session: Session) -> str:
-    return session.about
+PLAYED = [
+    pytest.param(
+        release,
+        session,
+        id=f"{release} {session.about}",
+        marks=pytest.mark.xdist_group(f"jvm of tools {release}"),
+    )
+    for release in COMPARED_RELEASES
+    for session in sessions(release)
+]
+"""By release, so that one pair of clusters is enough for all sessions of it."""
 
 
 @pytest.fixture(scope="session")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ToolProcess, ...]]:
-    """Return both tool processes, of clusters that only these tests use."""
-    folder = tmp_path_factory.mktemp("kafka-of-tools")
-    try:
-        with tools_of_both(folder) as both:
-            yield both
-    except CannotRunError as error:
-        pytest.skip(str(error))
+def processes_of(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], tuple[ToolProcess, ToolProcess]]]:
+    """Return a function that returns both tool processes of a release.
+
+    Only these tests use their clusters; those of one release end when those of another start.
+    """
+    with ExitStack() as stack:
+
+        @functools.cache
+        def started(release: str) -> tuple[ToolProcess, ToolProcess]:
+            stack.close()
+            folder = tmp_path_factory.mktemp("kafka-of-tools")
+            try:
+                return stack.enter_context(tools_of_both(folder, release))
+            except CannotRunError as error:
+                pytest.skip(str(error))
+
+        yield started
 
 
 @pytest.mark.compare
-@pytest.mark.xdist_group("jvm")
-@pytest.mark.parametrize("session", sessions(), ids=subject)
+@pytest.mark.parametrize(("release", "session"), PLAYED)
 def test_a_tool_session_has_the_known_differences(
-    session: Session, processes: tuple[ToolProcess, ToolProcess]
+    release: str,
+    session: Session,
+    processes_of: Callable[[str], tuple[ToolProcess, ToolProcess]],
 ) -> None:
-    found = compare_session(session, *processes)
-    known = known_differences().get(session.about, {})
-    assert found == known, "run scripts/compare --tools --keep"
+    found = compare_session(session, *processes_of(release))
+    known = known_differences(release).get(session.about, {})
+    assert found == known, f"run scripts/compare --tools --against {release} --keep"
 
 
 def test_every_tool_is_in_a_session() -> None:
@@ -51,24 +74,20 @@ def test_every_tool_is_in_a_session() -> None:
 
 
 def test_a_session_says_why_it_has_known_differences() -> None:
-    known = known_differences()
-    unexplained = [
-        session.about
-        for session in sessions()
-        if bool(known.get(session.about)) != bool(session.differs_because)
-    ]
-    assert unexplained == []
+    known = {about for release in COMPARED_RELEASES for about in known_differences(release)}
+    assert known == {session.about for session in sessions() if session.differs_because}
 
 
-def test_every_known_difference_belongs_to_a_command() -> None:
+@pytest.mark.parametrize("release", COMPARED_RELEASES)
+def test_every_known_difference_belongs_to_a_command(release: str) -> None:
     commands = {
         session.about: [
             f"{number}: {command_line(command)}"
             for number, command in enumerate(session.commands, 1)
         ]
-        for session in sessions()
+        for session in sessions(release)
     }
-    for about, differing in known_differences().items():
+    for about, differing in known_differences(release).items():
         assert differing.keys() <= set(commands[about])
 
 

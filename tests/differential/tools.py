@@ -26,6 +26,7 @@ from scenarios.clients.java import compile_java, java_command
 from scenarios.maven import CannotRunError, fetch_jars
 from tests.differential.canonical import new_prefix
 from tests.differential.clusters import (
+    RELEASES,
     REPLAY_REBALANCE_DELAY_MS,
     SHARE_KEYS,
     ComparedCluster,
@@ -33,21 +34,19 @@ from tests.differential.clusters import (
     apache_cluster,
     our_cluster,
 )
-from tests.interop.apache_kafka import VERSION
 
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
-KNOWN = Path(__file__).with_name("tool_differences.json")
+KNOWN = Path(__file__).with_name("tool_differences")
+"""A file for each release."""
+COMPARED_RELEASES = ("4.1", "4.4")
 _SOURCE = Path(__file__).with_name("java") / "Tools.java"
+_WITH_PUBLIC_EXIT = frozenset({"4.1"})
+"""Releases whose class Exit is where Tools.java imports it from."""
 # Longer than any command waits for records, `--timeout-ms 60000`, also on a busy machine.
 _LIMIT_MS = 120_000
 _OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 
-TOOL_ARTIFACTS = (
-    f"org.apache.kafka:kafka_2.13:{VERSION}",
-    f"org.apache.kafka:kafka-tools:{VERSION}",
-    "org.slf4j:slf4j-simple:1.7.36",
-)
 TOOLS: Mapping[str, str] = {
     "acls": f"{_PACKAGE}.AclCommand",
     "broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
@@ -130,7 +129,14 @@ _MAPPED = (
     (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
     # Clients choose their member ids since the consumer protocol.
     (re.compile(r"(?<=[ ,])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
-    (re.compile(r"(?<=Valid states are: ).*"), "in any order"),
+    (
+        re.compile(
+            r"(?<=Valid states are: ).*|(?<=takes one of these options: ).*"
+            r"|(?<=takes the following options: ).*|(?<=one of the following scenarios: ).*"
+            r"|(?<=Option combination \")\[.*?\](?=\")"
+        ),
+        "in any order",
+    ),
     (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
     (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d\b"), "date"),
@@ -160,7 +166,7 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Commands in order, about one subject; a file is written when a command names it.
 
     `allowed` has regular expressions of lines that may differ, with the reason. `differs_because`
-    is why there are known differences beyond these.
+    is why there are known differences beyond these. It is played with the tools of `releases`.
     """
 
     about: str
@@ -168,6 +174,7 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     files: dict[str, str] = {}
     allowed: dict[str, str] = {}
     differs_because: str = ""
+    releases: tuple[str, ...] = COMPARED_RELEASES
 
 
 class Result(NamedTuple):
@@ -178,21 +185,38 @@ class Result(NamedTuple):
     errors: str
 
 
-def sessions() -> list[Session]:
-    """Return the sessions of `tool_sessions.json`."""
-    return msgspec.json.decode(SESSIONS.read_bytes(), type=list[Session])
+def sessions(release: str | None = None) -> list[Session]:
+    """Return the sessions of `tool_sessions.json`: all, or those of a release."""
+    found = msgspec.json.decode(SESSIONS.read_bytes(), type=list[Session])
+    return [session for session in found if release is None or release in session.releases]
 
 
-def compile_tools(folder: Path) -> tuple[Path, Path]:
+def fetch_tools(release: str) -> Path:
+    """Return the folder with the jars of a release's tools.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    version = RELEASES[release]
+    artifacts = [f"org.apache.kafka:{name}:{version}" for name in ("kafka_2.13", "kafka-tools")]
+    return fetch_jars(f"kafka-tools-{version}", [*artifacts, "org.slf4j:slf4j-simple:1.7.36"])
+
+
+def compile_tools(folder: Path, release: str) -> tuple[Path, Path]:
     """Compile Tools.java; return the folders of its classes and of Kafka's jars.
 
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
-    jars = fetch_jars(f"kafka-tools-{VERSION}", TOOL_ARTIFACTS)
+    jars = fetch_tools(release)
     if shutil.which("javac") is None:
         raise CannotRunError("the tools need a JDK: javac is not here")
-    compile_java(_SOURCE, jars, folder)
+    source = folder / _SOURCE.name
+    text = _SOURCE.read_text(encoding="utf-8")
+    if release not in _WITH_PUBLIC_EXIT:
+        text = text.replace("common.utils.Exit;", "common.utils.internals.Exit;")
+    source.write_text(text, encoding="utf-8")
+    compile_java(source, jars, folder)
     return folder, jars
 
 
@@ -319,36 +343,37 @@ def command_line(given: Command | str) -> str:
 
 
 @contextmanager
-def tools_of_both(folder: Path) -> Iterator[tuple[ToolProcess, ToolProcess]]:
-    """Run both clusters, with delegation tokens, and a JVM with the tools for each.
+def tools_of_both(folder: Path, release: str) -> Iterator[tuple[ToolProcess, ToolProcess]]:
+    """Run both clusters of a release, with delegation tokens, and a JVM with its tools for each.
 
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
     setup = Setup(
+        release,
         rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS,
         config={"delegation.token.secret.key": "secret-of-both", **dict.fromkeys(SHARE_KEYS, "1")},
     )
     with (
         apache_cluster(folder, setup) as kafka,
         our_cluster(setup) as ours,
-        tool_processes(kafka, ours) as processes,
+        tool_processes(kafka, ours, release) as processes,
     ):
         yield processes
 
 
 @contextmanager
 def tool_processes(
-    kafka: ComparedCluster, ours: ComparedCluster
+    kafka: ComparedCluster, ours: ComparedCluster, release: str
 ) -> Iterator[tuple[ToolProcess, ToolProcess]]:
-    """Run a JVM with the tools for each of both clusters.
+    """Run a JVM with the tools of a release for each of both clusters.
 
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         folder = Path(temporary)
-        classes, jars = compile_tools(folder)
+        classes, jars = compile_tools(folder, release)
         processes = []
         for name, cluster in (("kafka", kafka), ("ours", ours)):
             files = folder / name
@@ -403,12 +428,14 @@ def differing_lines(kafka: str, ours: str, allowed: Collection[str] = ()) -> lis
     return lines
 
 
-def known_differences() -> dict[str, dict[str, list[str]]]:
-    """Return the differences that are kept, by session and command."""
-    return msgspec.json.decode(KNOWN.read_bytes(), type=dict[str, dict[str, list[str]]])
+def known_differences(release: str) -> dict[str, dict[str, list[str]]]:
+    """Return the differences that are kept of a release, by session and command."""
+    path = KNOWN / f"{release}.json"
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, list[str]]])
 
 
-def save_known_differences(found: Mapping[str, Mapping[str, list[str]]]) -> None:
-    """Keep these differences."""
-    text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-    KNOWN.write_text(text + "\n", encoding="utf-8")
+def save_known_differences(release: str, found: Mapping[str, Mapping[str, list[str]]]) -> None:
+    """Keep these differences of a release; sessions without any are left out."""
+    differing = {about: commands for about, commands in found.items() if commands}
+    text = msgspec.json.format(msgspec.json.encode(differing), indent=1).decode()
+    (KNOWN / f"{release}.json").write_text(text + "\n", encoding="utf-8")
