@@ -67,7 +67,7 @@ bootstrap.servers.SASL_PLAINTEXT=... and so on. With --brokers the ports of the
 next brokers follow in the smallest step with which no two listeners meet.
 
 Batches of idempotent producers that arrive twice are recognised by KIP-758's rule.
-Apache Kafka 4.1 keeps five batches per producer instead; kafkajs needs its rule:
+Apache Kafka 4.4 keeps five batches per producer instead; kafkajs needs its rule:
   mock-kafka serve -o producer.state.batches=5
 
 Brokers advertise --host and their port. For clients in

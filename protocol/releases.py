@@ -1,9 +1,9 @@
 """The API versions that the brokers of each Kafka release serve.
 
 The tables are those of kafka-python, which recorded them from brokers of these releases, before
-4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft. 4.4 is later than its tables.
-That of the default release is here, so that a broker of this release starts without the module of
-the others.
+4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft. The default release is later
+than its tables; its own is here, so that a broker of this release starts without the module of the
+others.
 """
 
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ Versions = tuple[int, int]
 OLDEST_RELEASE: Release = (0, 11)
 """Older brokers don't know record batches (message format v2)."""
 
-DEFAULT_RELEASE: Release = (4, 1)
+DEFAULT_RELEASE: Release = (4, 4)
 
 # fmt: off
 DEFAULT_VERSIONS: Mapping[int, Versions] = {
-    0: (0, 13), 1: (4, 18), 2: (1, 10), 3: (0, 13), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (0, 9),
-    12: (0, 4), 13: (0, 5), 14: (0, 5), 15: (0, 6), 16: (0, 5), 17: (0, 1), 18: (0, 4), 19: (2, 7),
-    20: (1, 6), 21: (0, 2), 22: (0, 5), 23: (2, 4), 24: (0, 5), 25: (0, 4), 26: (0, 5), 27: (1, 1),
-    28: (0, 5), 29: (1, 3), 30: (1, 3), 31: (1, 3), 32: (1, 4), 33: (0, 2), 34: (1, 2), 35: (1, 4),
-    36: (0, 2), 37: (0, 3), 38: (1, 3), 39: (1, 2), 40: (1, 2), 41: (1, 3), 42: (0, 2), 43: (0, 2),
+    0: (0, 13), 1: (4, 18), 2: (1, 11), 3: (0, 13), 8: (2, 10), 9: (1, 10), 10: (0, 6), 11: (0, 9),
+    12: (0, 4), 13: (0, 5), 14: (0, 5), 15: (0, 6), 16: (0, 5), 17: (0, 1), 18: (0, 5), 19: (2, 7),
+    20: (1, 6), 21: (0, 2), 22: (0, 5), 23: (2, 4), 24: (0, 5), 25: (0, 4), 26: (0, 5), 27: (1, 2),
+    28: (0, 6), 29: (1, 3), 30: (1, 3), 31: (1, 3), 32: (1, 4), 33: (0, 2), 34: (1, 2), 35: (1, 5),
+    36: (0, 2), 37: (0, 3), 38: (1, 3), 39: (1, 2), 40: (1, 2), 41: (1, 3), 42: (0, 3), 43: (0, 2),
     44: (0, 1), 45: (0, 1), 46: (0, 0), 47: (0, 0), 48: (0, 1), 49: (0, 1), 50: (0, 0), 51: (0, 0),
     55: (0, 2), 57: (0, 2), 60: (0, 2), 61: (0, 0), 64: (0, 0), 65: (0, 0), 66: (0, 2), 68: (0, 1),
-    69: (0, 1), 74: (0, 1), 75: (0, 0), 76: (1, 1), 77: (1, 1), 78: (1, 1), 79: (1, 1), 80: (0, 0),
-    81: (0, 0), 83: (0, 0), 84: (0, 0), 85: (0, 0), 86: (0, 0), 87: (0, 0), 90: (0, 0), 91: (0, 0),
-    92: (0, 0), 71: (0, 0), 72: (0, 0),
+    69: (0, 1), 74: (0, 1), 75: (0, 0), 76: (1, 1), 77: (1, 1), 78: (1, 2), 79: (1, 2), 80: (0, 1),
+    81: (0, 0), 83: (0, 0), 84: (0, 0), 85: (0, 1), 86: (0, 0), 87: (0, 1), 88: (0, 1), 89: (0, 1),
+    90: (0, 1), 91: (0, 0), 92: (0, 0), 93: (0, 0), 94: (0, 0), 71: (0, 0), 72: (0, 0),
 }
 # fmt: on
-"""The versions of the default release."""
+"""The versions of the default release. Source: the message files of Kafka 4.4.0."""
 
 KRAFT_SINCE: Release = (3, 6)
 """First release whose brokers are taken to run with KRaft; it knows SCRAM and delegation tokens."""
@@ -54,17 +54,6 @@ _KRAFT_APIS: Mapping[int, tuple[tuple[Release, Versions], ...]] = {
     ApiKey.ADD_RAFT_VOTER: (((3, 9), (0, 0)),),
     ApiKey.REMOVE_RAFT_VOTER: (((3, 9), (0, 0)),),
 }
-
-_NEW_IN_4_4: Mapping[int, Versions] = {
-    ApiKey.API_VERSIONS: (0, 5),
-    ApiKey.TXN_OFFSET_COMMIT: (0, 6),
-    ApiKey.DELETE_GROUPS: (0, 3),
-    ApiKey.STREAMS_GROUP_HEARTBEAT: (0, 1),
-    ApiKey.STREAMS_GROUP_DESCRIBE: (0, 1),
-    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: (0, 0),
-    ApiKey.UNREGISTER_CONTROLLER: (0, 0),
-}
-"""What brokers of 4.4 serve beyond those of 4.3. Source: the message files of Kafka 4.4.0."""
 
 UNADVERTISED_APIS = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
 """APIs that a broker serves, but advertises only with a receiver of client metrics (KIP-714)."""
@@ -86,7 +75,7 @@ def releases() -> Mapping[Release, Mapping[int, Versions]]:
     # This imports the schemas of most messages, which takes longer than the start of a broker.
     from kafka.protocol.broker_version_data import BROKER_API_VERSIONS  # noqa: PLC0415
 
-    recorded = {**BROKER_API_VERSIONS, (4, 4): {**BROKER_API_VERSIONS[4, 3], **_NEW_IN_4_4}}
+    recorded = {**BROKER_API_VERSIONS, DEFAULT_RELEASE: DEFAULT_VERSIONS}
     return {
         release: _with_kraft(release, versions) if release >= KRAFT_SINCE else versions
         for release, versions in sorted(recorded.items())

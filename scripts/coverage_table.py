@@ -28,7 +28,7 @@ HEAD = """\
 
 # What is supported
 
-Every API below is served over the versions shown, those of Kafka 4.1.0, and ApiVersions returns
+Every API below is served over the versions shown, those of Kafka 4.4.0, and ApiVersions returns
 exactly that. Versions in brackets are served if `broker.api.versions` names them or a later
 release. "Schema" is the range that Kafka's own schema of the request defines. "Agrees" is the share
 of responses without any difference from Apache Kafka 4.1 in generated conversations
@@ -106,7 +106,7 @@ def render() -> str:
     lines.append(
         "\n## Features\n\n"
         "A cluster finalizes no level that is not implemented.\n\n"
-        "| feature | supported | finalized by a new Kafka 4.1 | implemented |\n"
+        "| feature | supported | finalized by a new Kafka 4.4 | implemented |\n"
         "|---------|-----------|------------------------------|-------------|\n"
     )
     for name, levels in supported_levels(DEFAULT_RELEASE).items():

@@ -170,17 +170,13 @@ _DEFAULTS_BEFORE: Mapping[Release, Mapping[str, Any]] = {
         "group.share.partition.max.record.locks": 200,
         "share.coordinator.append.linger.ms": 10,
     },
-}
-"""Parsed defaults of broker keys that changed in a release, as they were before it."""
-
-_DEFAULTS_SINCE: Mapping[Release, Mapping[str, Any]] = {
     (4, 2): {
-        "group.coordinator.append.linger.ms": -1,
-        "sasl.oauthbearer.expected.audience": (),
-        "share.coordinator.append.linger.ms": -1,
+        "group.coordinator.append.linger.ms": 5,
+        "sasl.oauthbearer.expected.audience": None,
+        "share.coordinator.append.linger.ms": 5,
     },
 }
-"""Parsed defaults of broker keys that changed after 4.1, from a release on."""
+"""Parsed defaults of broker keys that changed in a release, as they were before it."""
 
 GROUP_RESOURCES_SINCE: Release = (4, 0)
 """First release whose groups have configurations by default."""
@@ -196,12 +192,9 @@ def is_known(name: str, release: Release) -> bool:
 
 @cache
 def release_defaults(release: Release) -> Mapping[str, Any]:
-    """Return the defaults of broker keys that differ from those of 4.1, by name."""
+    """Return the defaults of broker keys that differ from those of the default release, by name."""
     defaults: dict[str, Any] = {}
     for changed_in, old in sorted(_DEFAULTS_BEFORE.items(), reverse=True):
         if release < changed_in:
             defaults |= old
-    for changed_in, new in sorted(_DEFAULTS_SINCE.items()):
-        if release >= changed_in:
-            defaults |= new
     return MappingProxyType(defaults)

@@ -81,7 +81,7 @@ class Error(Declared):
     error: str = declare_required(
         ERROR,
         "the API's own response in the request's version, with this error code for everything "
-        "that was asked for; any of Kafka 4.1's 135 codes, by its number or its name in any case",
+        "that was asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case",
     )
     at: str = _at()
 

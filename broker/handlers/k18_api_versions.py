@@ -1,7 +1,7 @@
 """ApiVersions: v0-5.
 
 Behaviour:
-    - Lists the APIs that the requested broker serves, in the versions of a 4.1.0 broker or of
+    - Lists the APIs that the requested broker serves, in the versions of a 4.4.0 broker or of
       broker.api.versions. Telemetry is served and not advertised, as in Kafka without a plugin
       for it.
     - Produce is advertised from version 0, because older librdkafka switches compression off

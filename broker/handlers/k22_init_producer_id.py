@@ -17,7 +17,7 @@ Behaviour:
     - Errors of a transactional id: INVALID_REQUEST (empty), INVALID_TRANSACTION_TIMEOUT (0, or
       above transaction.max.timeout.ms), NOT_COORDINATOR. Two-phase commit (v6) needs
       transaction.two.phase.commit.enable, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED; to keep a
-      prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.1.
+      prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.4.
 """
 
 from broker.cluster.cluster import Cluster

@@ -5,7 +5,7 @@ Behaviour:
       result. A null or empty list of keys means all; unknown names are left out.
     - A broker resource without a name describes the dynamic default of all brokers. With a name it
       must be the requested broker, else INVALID_REQUEST.
-    - A broker shows every key of Apache Kafka 4.1, its own id, addresses, rack and directory, and
+    - A broker shows every key of Apache Kafka 4.4, its own id, addresses, rack and directory, and
       the keys that only a plug-in knows, as secrets of unknown type. Keys come in Kafka's order.
     - A topic is described with the defaults of the broker that is asked.
     - The documentation of a key that Kafka does not have begins with "mock-kafka: ".

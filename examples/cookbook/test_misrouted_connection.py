@@ -6,7 +6,7 @@ import struct
 import pytest
 from confluent_kafka import Producer
 
-CONFIG = {"broker.api.versions": "4.4", "cluster.id": "orders-cluster"}
+CONFIG = {"cluster.id": "orders-cluster"}
 REBOOTSTRAP_REQUIRED = 129
 
 

@@ -1,6 +1,5 @@
 """Dead letters of a share group: the brokers write rejected records to a queue (KIP-1191)."""
 
-import pytest
 from confluent_kafka import AcknowledgeType, ShareConsumer
 from confluent_kafka.admin import (
     AdminClient,
@@ -44,7 +43,6 @@ def process_orders(consumer, count):
     return processed
 
 
-@pytest.mark.mock_kafka(config={"broker.api.versions": "4.4"})
 def test_the_brokers_keep_what_the_consumers_reject(mock_kafka):
     mock_kafka.create_topic(
         "dlq.orders", partitions=1, config={"errors.deadletterqueue.group.enable": "true"}

@@ -14,7 +14,7 @@ Config = Mapping[str, ConfigValue | None]
 
 BROKERS = (1, 2, 3)
 CLASSIC: Config = {"producer.state.batches": 5, "broker.api.versions": "3.9"}
-PHASE_1: Config = {"producer.state.batches": 1, "broker.api.versions": "4.1,InitProducerId=1"}
+PHASE_1: Config = {"producer.state.batches": 1, "broker.api.versions": "4.4,InitProducerId=1"}
 """KIP-758's rule; version 1 of InitProducerId has no room for the window."""
 PHASE_2: Config = {"producer.state.batches": 1, "broker.api.versions": None}
 

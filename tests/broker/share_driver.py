@@ -34,9 +34,9 @@ class ShareDriver:
 
     def __init__(self, broker_count: int = 1, partition_count: int = 1, **overrides: str) -> None:
         keys = {name.replace("_", "."): value for name, value in overrides.items()}
-        self.cluster = make_cluster(
-            broker_count, **({"cluster.features": "share.version=1"} | keys)
-        )
+        if keys.get("broker.api.versions") == "4.1":  # off by default before 4.2
+            keys.setdefault("cluster.features", "share.version=1")
+        self.cluster = make_cluster(broker_count, **keys)
         self.topic = self.cluster.create_topic(TOPIC, [(1,)] * partition_count, {})
         ensure_internal_topic(self.cluster, GROUP_METADATA)
         self.now_ms = NOW_MS

@@ -1,4 +1,4 @@
-"""Changes of features, with the messages that Apache Kafka 4.1.0 and 3.9.1 sent."""
+"""Changes of features, with the messages that Apache Kafka 4.4.0, 4.1.0 and 3.9.1 sent."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import pytest
 
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.config.features import FEATURES
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster
@@ -33,9 +34,11 @@ def update(
     cluster: Cluster, *updates: tuple[str, int, int], validate_only: bool = False
 ) -> dict[str, str | None]:
     """Return the error messages by feature."""
-    release = (3, 9) if cluster.config["broker.api.versions"] == ("3.9",) else (4, 1)
     results = update_features(
-        cluster, [FeatureUpdate(*u) for u in updates], release, validate_only=validate_only
+        cluster,
+        [FeatureUpdate(*u) for u in updates],
+        release_of(cluster.config),
+        validate_only=validate_only,
     )
     for refusal in results.values():
         assert refusal is None or refusal.error_code is ErrorCode.INVALID_UPDATE_VERSION
@@ -52,10 +55,10 @@ def update(
         ("group.version", 2, UPGRADE, "Local controller 1 only supports versions 0-1"),
         ("group.version", 0, 0, "The controller does not support the given upgrade type."),
         ("group.version", 0, 9, "The controller does not support the given upgrade type."),
-        ("share.version", 1, SAFE, "Can't downgrade to a newer version."),
-        ("metadata.version", 6, UNSAFE, "Local controller 1 only supports versions 7-27"),
-        ("metadata.version", 28, UPGRADE, "Local controller 1 only supports versions 7-27"),
-        ("streams.version", 1, UPGRADE, NOT_SUPPORTED),
+        ("kraft.version", 1, SAFE, "Can't downgrade to a newer version."),
+        ("metadata.version", 6, UNSAFE, "Local controller 1 only supports versions 7-33"),
+        ("metadata.version", 34, UPGRADE, "Local controller 1 only supports versions 7-33"),
+        ("streams.version", 2, UPGRADE, "Local controller 1 only supports versions 0-1"),
     ],
 )
 def test_an_impossible_level_is_refused_with_its_reason(
@@ -76,38 +79,32 @@ def test_an_impossible_level_is_refused_with_its_reason(
     ],
 )
 def test_a_downgrade_that_would_lose_metadata_is_refused(upgrade_type: int, problem: str) -> None:
-    found = update(make_cluster(1), ("metadata.version", 22, upgrade_type))
+    found = update(make_cluster(1), ("metadata.version", 32, upgrade_type))
+    assert found == {
+        "metadata.version": f"Unsupported metadata.version downgrade from 33 to 32. {problem}"
+    }
+    before_4_2 = make_cluster(1, **{"broker.api.versions": "4.1"})
+    found = update(before_4_2, ("metadata.version", 22, upgrade_type))
     assert found == {"metadata.version": f"Invalid metadata.version 22. {problem}"}
-    found_in_4_4 = update_features(
-        make_cluster(1, **{"broker.api.versions": "4.4"}),
-        [FeatureUpdate("metadata.version", 32, upgrade_type)],
-        (4, 4),
-        validate_only=True,
-    )
-    refusal = found_in_4_4["metadata.version"]
-    assert refusal is not None
-    assert refusal.error_message == (
-        f"Unsupported metadata.version downgrade from 33 to 32. {problem}"
-    )
 
 
 @pytest.mark.parametrize(
     ("name", "level", "upgrade_type", "after"),
     [
         ("metadata.version", 23, SAFE, 23),
-        ("metadata.version", 27, UPGRADE, 27),
+        ("metadata.version", 33, UPGRADE, 33),
         ("group.version", 0, SAFE, 0),
         ("group.version", 1, SAFE, 1),
         ("transaction.version", 1, UNSAFE, 1),
-        ("share.version", 1, UPGRADE, 1),
-        ("streams.version", 0, UPGRADE, 0),
+        ("share.version", 1, SAFE, 1),
+        ("streams.version", 1, UPGRADE, 1),
         ("kraft.version", 1, UPGRADE, 1),
     ],
 )
 def test_a_possible_level_is_finalized(
     name: str, level: int, upgrade_type: int, after: int
 ) -> None:
-    cluster = make_cluster(1)
+    cluster = make_cluster(1, **{"cluster.features": "metadata.version=27"})
     epoch = cluster.features.epoch
     assert update(cluster, (name, level, upgrade_type), validate_only=True) == {name: None}
     assert cluster.features.epoch == epoch

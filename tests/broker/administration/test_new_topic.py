@@ -35,7 +35,8 @@ REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
         ErrorCode.INVALID_REPLICATION_FACTOR,
         (
             "Unable to replicate the partition 4 time(s): The target replication factor of 4 "
-            "cannot be reached because only 3 broker(s) are registered."
+            "cannot be reached because only 3 broker(s) are registered or some brokers have all "
+            "their log directories cordoned."
         ),
     ),
     (NewTopic("a", overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),

@@ -43,7 +43,7 @@ def test_more_replicas_than_brokers_cannot_be_placed() -> None:
     assert place_new_topic(make_cluster(2), 1, 3) == Refusal(
         ErrorCode.INVALID_REPLICATION_FACTOR,
         "The target replication factor of 3 cannot be reached because only 2 broker(s) are "
-        "registered.",
+        "registered or some brokers have all their log directories cordoned.",
     )
 
 

@@ -16,7 +16,6 @@ from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
 
 KEY = "cordoned.log.dirs"
-RELEASE = {"broker.api.versions": "4.4"}
 
 
 def cordon(cluster: Cluster, broker_id: int, value: str) -> tuple[int, str]:
@@ -59,7 +58,7 @@ def replicas_of(cluster: Cluster, name: str) -> set[int]:
 
 @pytest.mark.parametrize("value", ["*", log_dir(2)])
 def test_new_replicas_avoid_a_cordoned_broker_until_it_is_free(value: str) -> None:
-    cluster = make_cluster(3, **RELEASE)
+    cluster = make_cluster(3)
     assert create(cluster, "before", 3)[0] == ErrorCode.NONE
     assert cordon(cluster, 2, value)[0] == ErrorCode.NONE
     assert usable_broker_ids(cluster) == [1, 3]
@@ -88,7 +87,7 @@ def test_new_replicas_avoid_a_cordoned_broker_until_it_is_free(value: str) -> No
 
 
 def test_without_any_directory_there_is_no_new_topic() -> None:
-    cluster = make_cluster(2, **RELEASE)
+    cluster = make_cluster(2)
     for broker_id in (1, 2):
         assert cordon(cluster, broker_id, "*")[0] == ErrorCode.NONE
     assert create(cluster, "a", 1) == (
@@ -107,7 +106,7 @@ def described(cluster: Cluster) -> bool:
 
 
 def test_describe_log_dirs_shows_a_cordoned_directory_that_takes_no_moved_replica() -> None:
-    cluster = make_cluster(1, **RELEASE)
+    cluster = make_cluster(1)
     cluster.create_topic("t", [(1,)], {})
     assert not described(cluster)
     assert move_replica(cluster, 1, "t", 0, log_dir(1)) is ErrorCode.NONE
@@ -117,7 +116,7 @@ def test_describe_log_dirs_shows_a_cordoned_directory_that_takes_no_moved_replic
 
 
 def test_an_older_metadata_version_does_not_know_cordoned_directories() -> None:
-    cluster = make_cluster(1, **RELEASE, **{"cluster.features": "metadata.version=29", KEY: "*"})
+    cluster = make_cluster(1, **{"cluster.features": "metadata.version=29", KEY: "*"})
     assert not is_cordoned(cluster, 1)
     cluster.features.apply({"metadata.version": 30})
     assert is_cordoned(cluster, 1)
@@ -133,12 +132,12 @@ def test_an_older_metadata_version_does_not_know_cordoned_directories() -> None:
 )
 def test_unknown_directories_are_refused(value: str, problem: str) -> None:
     with pytest.raises(ConfigError, match="requirement failed: ") as caught:
-        BrokerConfig.from_overrides({**RELEASE, "log.dirs": "/a,/b", KEY: value})
+        BrokerConfig.from_overrides({"log.dirs": "/a,/b", KEY: value})
     assert problem in str(caught.value)
-    assert cordon(make_cluster(1, **RELEASE), 1, "/c")[0] == ErrorCode.INVALID_REQUEST
+    assert cordon(make_cluster(1), 1, "/c")[0] == ErrorCode.INVALID_REQUEST
 
 
 def test_one_of_two_directories_is_enough_for_new_replicas() -> None:
-    settings = {**RELEASE, "log.dirs": "/a,/b"}
+    settings = {"log.dirs": "/a,/b"}
     assert not is_cordoned(make_cluster(1, **settings, **{KEY: "/a"}), 1)
     assert is_cordoned(make_cluster(1, **settings, **{KEY: "/b,/a"}), 1)

@@ -12,7 +12,7 @@ def start(**overrides: str) -> FinalizedFeatures:
 
 
 def test_a_cluster_starts_with_the_metadata_version_of_its_release() -> None:
-    assert start().levels["metadata.version"] == 27
+    assert start().levels["metadata.version"] == 33
     assert start(broker__api__versions="3.9").levels == {"metadata.version": 21}
     assert start(broker__api__versions="2.8").levels == {}
 

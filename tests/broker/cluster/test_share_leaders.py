@@ -14,7 +14,7 @@ def test_the_records_of_a_member_are_free_when_its_connection_ends() -> None:
 
     driver.cluster.share.leaders[1].disconnect(1, driver.now_ms)
 
-    assert driver.acquire(2) == [(0, 1, 1)]
+    assert driver.acquire(2) == [(0, 1, 2)]
     (response,) = driver.fetch(1, epoch=1)
     assert response.error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
 

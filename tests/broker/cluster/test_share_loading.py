@@ -92,10 +92,13 @@ def test_a_partition_whose_state_does_not_exist_cannot_be_fetched() -> None:
     assert part(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_share_groups_are_off_in_a_new_cluster() -> None:
-    assert not are_share_groups_enabled(make_cluster(1))
-    assert are_share_groups_enabled(make_cluster(1, **{"group.share.enable": "true"}))
-    assert are_share_groups_enabled(ShareDriver().cluster)
+def test_share_groups_are_off_in_a_new_cluster_before_kafka_4_2() -> None:
+    for release, is_enabled in (("4.1", False), ("4.2", True), ("4.4", True)):
+        cluster = make_cluster(1, **{"broker.api.versions": release})
+        assert are_share_groups_enabled(cluster) == is_enabled
+
+
+def test_the_settings_of_a_group_come_from_its_configuration() -> None:
     assert ShareDriver().cluster.share.setting(GROUP, "share.auto.offset.reset") == "earliest"
 
 
@@ -175,7 +178,7 @@ def test_a_group_starts_where_another_request_has_put_it_while_its_log_was_read(
 
 
 def test_the_internal_key_switches_share_groups_on_before_kafka_4_3() -> None:
-    for release, is_enabled in (("4.2", True), ("4.3", False)):
+    for release, is_enabled in (("4.1", True), ("4.2", True), ("4.3", False)):
         keys = {
             "broker.api.versions": release,
             "cluster.features": "share.version=0",

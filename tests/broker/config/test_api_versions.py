@@ -65,12 +65,12 @@ def test_an_invalid_value_is_explained_in_a_line(elements: tuple[str, ...], prob
 def test_an_empty_value_is_valid() -> None:
     assert api_versions_problem(()) is None
     assert BrokerConfig.from_overrides({KEY: ""})[KEY] == ()
-    assert BrokerConfig.from_overrides({})[KEY] == ("4.1",)
+    assert BrokerConfig.from_overrides({})[KEY] == ("4.4",)
 
 
 @pytest.mark.parametrize(
     ("elements", "release"),
-    [((), (4, 1)), (("Fetch=9",), (4, 1)), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
+    [((), (4, 4)), (("Fetch=9",), (4, 4)), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
 )
 def test_a_release_is_found_without_its_patch_number(
     elements: tuple[str, ...], release: tuple[int, ...]

@@ -78,9 +78,9 @@ def test_levels_at_the_start_are_parsed() -> None:
         ("group.versoin=1", "there is no feature group.versoin; did you mean group.version"),
         ("group.version", "group.version: must be NAME=LEVEL"),
         ("group.version=x", "group.version=x: must be NAME=LEVEL"),
-        ("metadata.version=99", "metadata.version=99: must be between 7 and 27"),
-        ("metadata.version=6", "metadata.version=6: must be between 7 and 27"),
-        ("streams.version=1", "streams.version=1: must be between 0 and 0"),
+        ("metadata.version=99", "metadata.version=99: must be between 7 and 33"),
+        ("metadata.version=6", "metadata.version=6: must be between 7 and 33"),
+        ("streams.version=2", "streams.version=2: must be between 0 and 1"),
     ],
 )
 def test_an_invalid_level_stops_the_start_with_a_line(value: str, problem: str) -> None:

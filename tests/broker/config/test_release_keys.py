@@ -32,19 +32,19 @@ def test_a_key_is_known_from_its_first_release_on(
     assert is_known(name, release) is expected
 
 
-def test_the_default_release_has_the_defaults_of_the_tables_and_the_newest_every_key() -> None:
-    newest = max(releases())
-    assert all(is_known(name, newest) for name in BROKER_KEYS)
-    assert not is_known("group.streams.assignors", DEFAULT_RELEASE)
+def test_the_default_release_is_the_newest_and_has_every_key_and_the_defaults_of_the_tables() -> (
+    None
+):
+    assert max(releases()) == DEFAULT_RELEASE
+    assert all(is_known(name, DEFAULT_RELEASE) for name in BROKER_KEYS)
     assert release_defaults(DEFAULT_RELEASE) == {}
 
 
-def test_a_release_after_the_default_one_has_its_own_defaults() -> None:
+def test_a_default_that_changed_in_4_2_is_the_old_one_before() -> None:
     name = "group.coordinator.append.linger.ms"
-    assert release_defaults((4, 2)) == release_defaults((4, 4))
-    assert release_defaults((4, 4))[name] == -1
-    assert BrokerConfig.from_overrides({VERSIONS: "4.4"})[name] == -1
-    assert BrokerConfig.from_overrides({})[name] == 5
+    assert release_defaults((4, 2)) == {}
+    assert BrokerConfig.from_overrides({VERSIONS: "4.1"})[name] == 5
+    assert BrokerConfig.from_overrides({})[name] == -1
 
 
 def test_a_default_is_the_oldest_one_that_still_holds() -> None:

@@ -47,6 +47,14 @@ def test_the_bounds_of_the_brokers_hold_for_the_limits_of_a_group(
         assert problem("4.3", name, value) == message
 
 
+@pytest.mark.parametrize(("value", "bound"), [("1", "greater"), ("70000", "less")])
+def test_before_kafka_4_3_a_message_names_the_key_of_the_bound(value: str, bound: str) -> None:
+    name, end = "session.timeout.ms", "min" if bound == "greater" else "max"
+    assert problem("4.2", f"consumer.{name}", value) == (
+        f"consumer.{name} must be {bound} than or equal to group.consumer.{end}.{name}"
+    )
+
+
 def test_since_kafka_4_3_only_keys_that_are_set_are_checked() -> None:
     bounds = {"group.share.min.session.timeout.ms": "50000"}
     layer = {LIMIT: "7"}

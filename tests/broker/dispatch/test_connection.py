@@ -238,7 +238,7 @@ def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0() -> No
     body = client.written[8:]
     response = messages.ApiVersionsResponse.decode(body, version=0)
     assert response.error_code == 35
-    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
+    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 5)]
 
 
 def test_the_header_of_an_unknown_version_of_api_versions_must_be_complete() -> None:

@@ -116,13 +116,13 @@ def test_an_unsupported_version_closes_the_connection() -> None:
 
 @pytest.mark.parametrize(
     ("api_versions", "advertised"),
-    [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])],
+    [("", [(18, 0, 5)]), ("4.3", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])],
 )
 def test_api_versions_falls_back_like_the_emulated_release(
     api_versions: str, advertised: list[tuple[int, int, int]]
 ) -> None:
-    # No broker has version 5; KIP-511 is in 2.4 and later.
-    frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
+    # No broker has version 6; KIP-511 is in 2.4 and later.
+    frame = pack(">hhi", ApiKey.API_VERSIONS, 6, 7) + b"\xff\xff\x00"
     result, bugs = dispatch(frame, api_versions)
 
     response = messages.ApiVersionsResponse.decode(result[8:], version=0)

@@ -88,7 +88,7 @@ FAULTS: list[tuple[dict[str, Any], int, int, int]] = [
     ({"delay_request_ms": 500}, 0, 500, 1),
     ({"delay_request_ms": 1_500}, 0, 1_500, 1),
     ({"delay_ms": 500}, 1, 500, 1),
-    ({"bytes_per_second": 100}, 1, 870, 1),
+    ({"bytes_per_second": 100}, 1, 880, 1),
     ({"drop": "before_handling"}, 0, RETRY_MS, 1),
     ({"drop": "before_response"}, 1, RETRY_MS, 2),
     ({"drop": "within_response"}, 1, RETRY_MS, 2),

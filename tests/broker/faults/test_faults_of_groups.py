@@ -89,7 +89,7 @@ class Group:
         append_batch(context, self.cluster, self.topic, partition, batch, 0, len(batch))
 
     def join_share_group(self) -> None:
-        for epoch, names in ((0, [TOPIC]), (1, None)):
+        for epoch, names in ((0, [TOPIC]), (2, None)):
             joined = self.ask(
                 messages.ShareGroupHeartbeatRequest(
                     group_id=GROUP,

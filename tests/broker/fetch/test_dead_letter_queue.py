@@ -23,8 +23,7 @@ QUEUE = "dlq.t"
 
 def dead_driver(*, has_queue: bool = True, **overrides: Any) -> ShareDriver:
     """Return a driver whose group has a dead letter queue of two partitions."""
-    features = {"cluster_features": "share.version=2", "broker_api_versions": "4.4"}
-    driver = ShareDriver(**(features | overrides))
+    driver = ShareDriver(**overrides)
     driver.configure("errors.deadletterqueue.topic.name", QUEUE)
     if has_queue:
         create_queue(driver)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Refused changes of configurations, and what Apache Kafka 4.1 answers to them.
+"""Refused changes of configurations, and what Apache Kafka 4.4 answers to them.
 
 The handlers are tested with them, and an interop test asks a real broker.
 """
@@ -106,19 +106,19 @@ REFUSED_CHANGES: tuple[RefusedChange, ...] = (
     RefusedChange(CLIENT_METRICS, "m", [("metrics", APPEND, "a")], INVALID_CONFIG, "Can't APPEND to key metrics because its type is not LIST."),
     RefusedChange(GROUP, "", [], INVALID_REQUEST, "Default group resources are not allowed."),
     RefusedChange(GROUP, "g", [("x", SET, "1")], INVALID_CONFIG, "Unknown group config name: x"),
-    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "1")], INVALID_CONFIG, "consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms"),
-    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "100000")], INVALID_CONFIG, "consumer.session.timeout.ms must be less than or equal to group.consumer.max.session.timeout.ms"),
+    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "1")], INVALID_CONFIG, "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
+    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "100000")], INVALID_CONFIG, "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
     RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "0")], INVALID_CONFIG, "Invalid value 0 for configuration consumer.session.timeout.ms: Value must be at least 1"),
-    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "1")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be greater than or equal to group.consumer.min.heartbeat.interval.ms"),
-    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "16000")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms"),
+    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "1")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive."),
+    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "16000")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive."),
     RefusedChange(GROUP, "g", [("share.record.lock.duration.ms", SET, "1")], INVALID_CONFIG, "Invalid value 1 for configuration share.record.lock.duration.ms: Value must be at least 1000"),
-    RefusedChange(GROUP, "g", [("share.record.lock.duration.ms", SET, "70000")], INVALID_CONFIG, "share.record.lock.duration.ms must be less than or equal to group.share.max.record.lock.duration.ms"),
+    RefusedChange(GROUP, "g", [("share.record.lock.duration.ms", SET, "70000")], INVALID_CONFIG, "share.record.lock.duration.ms must be in the range 15000 to 60000 inclusive."),
     RefusedChange(GROUP, "g", [("share.auto.offset.reset", SET, "nope")], INVALID_CONFIG, "Invalid value nope for configuration share.auto.offset.reset: Invalid value `nope` for configuration share.auto.offset.reset. The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."),
     RefusedChange(GROUP, "g", [("share.auto.offset.reset", SET, "by_duration:PT-1H")], INVALID_CONFIG, "Invalid value by_duration:PT-1H for configuration share.auto.offset.reset: Invalid value `by_duration:PT-1H` for configuration share.auto.offset.reset. The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."),
     RefusedChange(GROUP, "g", [("share.auto.offset.reset", SET, "by_duration:x")], INVALID_CONFIG, "Invalid value by_duration:x for configuration share.auto.offset.reset: Invalid value `by_duration:x` for configuration share.auto.offset.reset. The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."),
     RefusedChange(GROUP, "g", [("share.isolation.level", SET, "x")], INVALID_CONFIG, "Invalid value x for configuration share.isolation.level: String must be one of: read_committed, read_uncommitted"),
     RefusedChange(GROUP, "g", [("streams.num.standby.replicas", SET, "3")], INVALID_CONFIG, "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas"),
-    RefusedChange(GROUP, "g", [("streams.session.timeout.ms", SET, "1")], INVALID_CONFIG, "streams.session.timeout.ms must be greater than or equal to group.streams.min.session.timeout.ms"),
+    RefusedChange(GROUP, "g", [("streams.session.timeout.ms", SET, "1")], INVALID_CONFIG, "streams.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
     RefusedChange(0, "", [], INVALID_REQUEST, "Unknown resource type 0"),
     RefusedChange(3, "x", [], INVALID_REQUEST, "Unknown resource type 3"),
     RefusedChange(99, "x", [("a", SET, "b")], INVALID_REQUEST, "Unknown resource type 99"),

@@ -103,7 +103,7 @@ def features_of(cluster: Cluster, version: int) -> tuple[dict[str, tuple[int, in
 def test_features_come_with_their_epoch() -> None:
     cluster = make_cluster(1)
     supported, response = features_of(cluster, 4)
-    assert supported["metadata.version"] == (7, 27)
+    assert supported["metadata.version"] == (7, 33)
     assert supported["transaction.version"] == (0, 2)
     finalized = {f.name: f.max_version_level for f in response.finalized_features}
     assert finalized == cluster.features.levels
@@ -179,7 +179,7 @@ def test_software_that_is_not_allowed_is_left_to_the_handler() -> None:
 def test_a_client_that_reached_another_node_has_to_bootstrap_again(
     cluster_id: str | None, node_id: int, name: str, error_code: ErrorCode
 ) -> None:
-    cluster = make_cluster(2, **{"broker.api.versions": "4.4"})
+    cluster = make_cluster(2)
     request = messages.ApiVersionsRequest(
         version=5,
         client_software_name=name,

@@ -423,6 +423,7 @@ def test_an_emulated_release_lists_its_own_keys() -> None:
         "compression.gzip.level",
         "compression.lz4.level",
         "compression.zstd.level",
+        "errors.deadletterqueue.group.enable",
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
     }

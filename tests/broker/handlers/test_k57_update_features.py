@@ -13,6 +13,8 @@ from tests.broker.cluster_builder import call, make_cluster
 from tests.broker.interleaving import at_pause, run_with_pauses
 
 UPGRADE, SAFE = 1, 2
+BEFORE_LOSS = {"cluster.features": "metadata.version=27"}
+"""A level that can go down to 23 without a loss of metadata."""
 NOT_SUPPORTED = "Local controller 1 does not support this feature."
 _Request = messages.UpdateFeaturesRequest
 
@@ -38,7 +40,7 @@ def request(version: int, *updates: tuple[str, int, int], validate_only: bool = 
 @pytest.mark.parametrize("version", range(3))
 def test_success_has_results_before_version_2(version: int) -> None:
     cluster = make_cluster(1)
-    updates = [("metadata.version", 27, UPGRADE), ("streams.version", 0, UPGRADE)]
+    updates = [("metadata.version", 33, UPGRADE), ("streams.version", 1, UPGRADE)]
     response = call(cluster, request(version, *updates), version)
 
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
@@ -61,14 +63,14 @@ def test_a_refusal_is_the_error_of_the_request(version: int) -> None:
 
 @pytest.mark.parametrize(("version", "level"), [(0, 27), (1, 23), (2, 23)])
 def test_version_0_never_downgrades(version: int, level: int) -> None:
-    cluster = make_cluster(1)
+    cluster = make_cluster(1, **BEFORE_LOSS)
     call(cluster, request(version, ("metadata.version", 23, SAFE)), version)
     assert cluster.features.level("metadata.version") == level
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_validate_only_changes_nothing(version: int) -> None:
-    cluster = make_cluster(1)
+    cluster = make_cluster(1, **BEFORE_LOSS)
     sent = request(version, ("metadata.version", 23, SAFE), validate_only=True)
     assert call(cluster, sent, version).error_code == ErrorCode.NONE
     assert cluster.features.level("metadata.version") == 27
@@ -89,8 +91,9 @@ def test_before_4_0_every_feature_has_its_result() -> None:
 
 
 def test_a_reset_brings_the_first_levels_back() -> None:
-    cluster = make_cluster(1)
+    cluster = make_cluster(1, **BEFORE_LOSS)
     call(cluster, request(2, ("metadata.version", 23, SAFE)), 2)
+    assert cluster.features.level("metadata.version") == 23
     cluster.reset()
     assert cluster.features.level("metadata.version") == 27
 

@@ -11,9 +11,9 @@ def test_the_second_heartbeat_assigns_the_partitions() -> None:
     driver = ShareDriver(partition_count=2)
 
     first = driver.heartbeat(1, 0, [TOPIC])
-    assert (first.member_epoch, first.heartbeat_interval_ms) == (1, 5000)
+    assert (first.member_epoch, first.heartbeat_interval_ms) == (2, 5000)
     assert first.assignment.topic_partitions == []
-    second = driver.heartbeat(1, 1)
+    second = driver.heartbeat(1, 2)
     (assigned,) = second.assignment.topic_partitions
     assert (assigned.topic_id, assigned.partitions) == (driver.topic.topic_id, [0, 1])
     third = driver.heartbeat(1, second.member_epoch)

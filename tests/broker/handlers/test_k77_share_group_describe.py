@@ -21,10 +21,10 @@ def test_a_group_is_described_with_its_members_and_their_partitions() -> None:
     (group,) = describe(driver, GROUP, include_authorized_operations=True)
 
     assert (group.error_code, group.group_state, group.assignor_name) == (0, "Stable", "simple")
-    assert (group.group_epoch, group.assignment_epoch) == (2, 2)
+    assert (group.group_epoch, group.assignment_epoch) == (3, 3)
     assert group.authorized_operations == bit_field(GROUP_OPERATIONS)
     (member,) = group.members
-    assert (member.member_id, member.member_epoch) == (member_id(1), 2)
+    assert (member.member_id, member.member_epoch) == (member_id(1), 3)
     assert (member.client_id, member.client_host) == ("test-client", "/127.0.0.1")
     assert member.subscribed_topic_names == [TOPIC]
     (topic,) = member.assignment.topic_partitions

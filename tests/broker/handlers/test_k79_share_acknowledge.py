@@ -51,7 +51,7 @@ def test_the_last_request_releases_what_is_left() -> None:
     response = driver.acknowledge(1, (0, 0, [ACCEPT]), epoch=-1)
 
     assert part(response).error_code == ErrorCode.NONE
-    assert driver.acquire(2) == [(1, 1, 1)]
+    assert driver.acquire(2) == [(1, 1, 2)]
 
 
 @pytest.mark.parametrize("topic_id", [UUID(int=99), UUID(int=0)])

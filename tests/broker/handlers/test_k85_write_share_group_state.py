@@ -19,13 +19,14 @@ def test_state_batches_are_written_unless_the_leader_is_old_or_a_batch_is_invert
             driver,
             "WriteShareGroupStateRequest",
             "WriteStateData",
-            state_epoch=-1,
+            state_epoch=2,
             leader_epoch=leader_epoch,
             start_offset=-1,
             state_batches=[batch],
         )
         return int(result.error_code)
 
+    ask_state(driver, "ReadShareGroupStateRequest", "ReadStateData", leader_epoch=3)
     assert write(3) == ErrorCode.NONE
     assert write(2) == ErrorCode.FENCED_LEADER_EPOCH
     assert write(3, last_offset=-1) == ErrorCode.INVALID_REQUEST

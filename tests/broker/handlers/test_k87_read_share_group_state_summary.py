@@ -17,7 +17,7 @@ def test_a_summary_has_the_start_offset_or_minus_one() -> None:
         return result.error_code, result.start_offset, result.state_epoch
 
     # The state has the offset at the time of the write; the leader moves it with the next one.
-    assert summary() == (ErrorCode.NONE, 0, 1)
+    assert summary() == (ErrorCode.NONE, 0, 2)
     driver.cluster.share.states.forget_all()
     assert summary() == (ErrorCode.NONE, -1, 0)
     assert summary(partition=7)[0] in {

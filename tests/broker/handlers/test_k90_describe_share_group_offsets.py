@@ -29,7 +29,7 @@ def test_the_start_offsets_of_all_or_of_named_partitions_are_described() -> None
     assert (topic.topic_name, topic.topic_id) == (TOPIC, driver.topic.topic_id)
     assert [(one.partition_index, one.start_offset) for one in topic.partitions] == [(0, 1)]
     topic_class = _Group.DescribeShareGroupOffsetsRequestTopic
-    missing, named = describe(
+    named, missing = describe(
         driver,
         topics=[
             topic_class(topic_name=TOPIC, partitions=[5, 0, 5]),

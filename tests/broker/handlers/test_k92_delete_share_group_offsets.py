@@ -39,13 +39,13 @@ def test_errors_of_the_group() -> None:
 
     assert delete(driver, TOPIC).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert delete(driver, TOPIC, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
-    assert delete(driver, group_id="").error_code == ErrorCode.NONE
+    assert delete(driver, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
     off = delete(ShareDriver(cluster_features="share.version=0"), TOPIC)
     assert off.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_without_topics_the_group_is_not_looked_at() -> None:
-    driver = ShareDriver()
+def test_before_kafka_4_2_the_group_is_not_looked_at_without_topics() -> None:
+    driver = ShareDriver(broker_api_versions="4.1")
     for group_id in ("missing", ""):
         response = delete(driver, group_id=group_id)
         assert (response.error_code, response.responses) == (ErrorCode.NONE, [])

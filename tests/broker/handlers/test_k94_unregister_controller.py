@@ -11,7 +11,6 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
-RELEASE = {"broker.api.versions": "4.4"}
 UNREGISTERED = (ErrorCode.NONE, "")
 
 
@@ -32,20 +31,20 @@ def test_the_active_controller_is_refused() -> None:
 
 @pytest.mark.parametrize("controller_id", [7, -1])
 def test_an_unknown_controller_is_refused(controller_id: int) -> None:
-    assert unregister(make_cluster(2, **RELEASE), controller_id) == (
+    assert unregister(make_cluster(2), controller_id) == (
         ErrorCode.CONTROLLER_ID_NOT_REGISTERED,
         f"Controller ID {controller_id} is not currently registered.",
     )
 
 
 def test_a_controller_that_is_up_registers_again() -> None:
-    cluster = make_cluster(2, **RELEASE)
+    cluster = make_cluster(2)
     assert unregister(cluster, 2) == UNREGISTERED
     assert unregister(cluster, 2) == UNREGISTERED
 
 
 def test_a_controller_that_is_down_stays_unregistered_until_it_starts() -> None:
-    cluster = make_cluster(3, **RELEASE)
+    cluster = make_cluster(3)
     failover.stop_broker(cluster, 3, NOW_MS)
     assert unregister(cluster, 3) == UNREGISTERED
     assert unregister(cluster, 3)[0] == ErrorCode.CONTROLLER_ID_NOT_REGISTERED
@@ -55,9 +54,10 @@ def test_a_controller_that_is_down_stays_unregistered_until_it_starts() -> None:
 
 
 def test_an_older_metadata_version_has_no_record_for_it() -> None:
-    cluster = make_cluster(2, **RELEASE, **{"cluster.features": "metadata.version=32"})
+    cluster = make_cluster(2, **{"cluster.features": "metadata.version=32"})
     assert unregister(cluster, 2) == (
         ErrorCode.UNSUPPORTED_VERSION,
         "The current MetadataVersion is too old to support controller unregistration.",
     )
-    assert ApiKey.UNREGISTER_CONTROLLER not in make_cluster(1).routes[1]
+    before_4_4 = make_cluster(1, **{"broker.api.versions": "4.3"})
+    assert ApiKey.UNREGISTER_CONTROLLER not in before_4_4.routes[1]

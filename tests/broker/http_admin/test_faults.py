@@ -194,7 +194,7 @@ def relisted(rules_: list[FaultRule]) -> tuple[list[Any], list[Any]]:
     listed: list[list[Any]] = []
     document: Any = None
     for _ in range(2):
-        admin = make_admin(**{"broker.api.versions": "4.4"})  # the release with every API
+        admin = make_admin()
         admin.cluster.create_topic(TOPIC, [(1, 2, 3)] * 2, {})
         add_rules(admin, rules_ if document is None else rules_from_json(document))
         document = json.loads(encode_result(fault_views(admin)))

@@ -119,5 +119,5 @@ async def test_a_share_group_is_stable_when_its_members_have_all_partitions() ->
     driver.heartbeat(1, 0, ["t"])
     path, query = GroupPath("g"), StableQuery(timeout_ms=0)
     assert await wait_for_stable_group(admin, path, query) is None
-    driver.heartbeat(1, 1)
+    driver.heartbeat(1, 2)
     assert await wait_for_stable_group(admin, path, query) is not None

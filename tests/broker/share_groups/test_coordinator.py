@@ -16,7 +16,7 @@ def test_a_member_that_is_silent_is_removed() -> None:
     driver.join(1)
     driver.join(2)
     driver.advance(SESSION_MS - 1)
-    assert driver.heartbeat(2, 3).error_code == ErrorCode.NONE
+    assert driver.heartbeat(2, 4).error_code == ErrorCode.NONE
 
     driver.advance(1)
 

@@ -42,7 +42,7 @@ def test_a_writer_has_an_outcome_of_every_record(kind: type[Writer]) -> None:
 
 @pytest.mark.interop
 def test_a_restart_of_our_producer_lifts_its_limit_once_the_broker_advertises_a_window() -> None:
-    without_window = {"broker.api.versions": "4.1,InitProducerId=1"}
+    without_window = {"broker.api.versions": "4.4,InitProducerId=1"}
     config = {
         f"broker.{broker}.{key}": v for broker in (1, 2, 3) for key, v in without_window.items()
     }
