@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.config.api_versions import named_apis, parse_api_versions
+from broker.config.api_versions import API_VERSIONS_KEY, named_apis, parse_api_versions
 from broker.config.broker_config import BrokerConfig
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -109,9 +109,6 @@ class _LateRoute(Route):
             self.load()
             return getattr(self, name)
 
-
-API_VERSIONS_KEY = "broker.api.versions"
-"""The key of a broker that says which APIs and versions it serves."""
 
 _LATE_FIELDS = (
     "handler",

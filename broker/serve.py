@@ -22,8 +22,10 @@ from uuid import uuid4
 from broker.addresses import LOCAL_HOSTS, Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
-from broker.config.broker_config import BrokerConfig
+from broker.config.api_versions import release_of
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.listener_values import first_listener_values
+from broker.config.repeated_elements import warn_of_repetitions
 from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.routes import ROUTES
@@ -122,6 +124,9 @@ async def serve(options: ServeOptions) -> None:
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopped.set)
+    config = options.config
+    for texts in (config.overrides, *config.overrides_by_broker.values()):
+        warn_of_repetitions(BROKER_KEYS, texts, release_of(config))
     server = await start_server(options)
     server.connections_max = max_connections()
     lines = bootstrap_lines(server.cluster)

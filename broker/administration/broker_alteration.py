@@ -11,6 +11,7 @@ from copy import copy
 from broker.administration.config_operations import Alteration, Operation, change_list
 from broker.administration.listener_alteration import listener_problem
 from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
+from broker.config.api_versions import release_of
 from broker.config.broker_config import (
     BROKER_KEYS,
     RENAMED_KEYS,
@@ -21,12 +22,14 @@ from broker.config.broker_config import (
 from broker.config.broker_requirements import change_problem
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError, ConfigType, UpdateMode
+from broker.config.release_keys import key_in
 from broker.config.security_keys import STORE_KEYS
-from broker.config.values import format_value, parse_value
+from broker.config.values import elements_of, format_value, parse_value, split_list
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
+from protocol.releases import Release
 
 _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
@@ -54,11 +57,12 @@ def check_broker_alteration(
         target = broker_id
     config = cluster.config
     layer = {} if alteration.is_replacement else config.dynamic_layer(target)
-    changed = _apply(layer, alteration.operations)
+    release = release_of(config.for_broker(broker_id))
+    changed = _apply(layer, alteration.operations, release)
     if isinstance(changed, Refusal):
         return changed
     try:
-        problem = _layer_problem(changed, is_one_broker=target is not None)
+        problem = _layer_problem(changed, release, is_one_broker=target is not None)
         if problem is not None:
             return _refuse(problem)
         new_config = config.with_dynamic(target, changed)
@@ -79,7 +83,9 @@ def parse_node_id(name: str) -> int | None:
     return int(name) if _NODE_ID.fullmatch(name) and -(1 << 31) <= int(name) < 1 << 31 else None
 
 
-def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[str, str] | Refusal:
+def _apply(
+    layer: Mapping[str, str], operations: Sequence[Operation], release: Release
+) -> dict[str, str] | Refusal:
     """Return the layer after the operations, with the errors of Kafka's `ConfigAdminManager`."""
     for operation in operations:
         if operation.kind not in frozenset(ConfigOperation):
@@ -95,7 +101,7 @@ def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[st
             key = BROKER_KEYS.get(name)
             if key is None:
                 return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
-            if key.config_type is not ConfigType.LIST:
+            if key_in(key, release).config_type is not ConfigType.LIST:
                 kind = ConfigOperation(operation.kind).name.lower()
                 message = f"Config value {kind} is not allowed for config key: {name}"
                 return Refusal(ErrorCode.INVALID_CONFIG, message)
@@ -105,7 +111,9 @@ def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[st
 
 
 @may_pause
-def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | None:
+def _layer_problem(
+    layer: Mapping[str, str], release: Release, *, is_one_broker: bool
+) -> str | None:
     """Return why keys cannot be set at this level, or None; ConfigError for an invalid value."""
     names = in_hash_order(layer)
     renamed = [name for name in names if name in RENAMED_KEYS]
@@ -124,7 +132,7 @@ def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | No
         match = _LISTENER_KEY.fullmatch(name)
         key = BROKER_KEYS.get(match[1] if match else name)
         if key is not None and key.is_dynamic:
-            parse_value(key, layer[name])
+            parse_value(key_in(key, release), layer[name])
     own = [name for name in names if _needs_broker_id(name)]
     if own and not is_one_broker:
         return (
@@ -147,7 +155,7 @@ def _own_value_problem(
 ) -> str | None:
     """Return why this broker cannot have these values for itself, or None."""
     before = cluster.config.for_broker(broker_id)
-    if "listeners" in layer and layer["listeners"].strip() != before["listeners"]:
+    if "listeners" in layer and split_list(layer["listeners"]) != elements_of(before["listeners"]):
         return "listeners are bound at the start and cannot be changed"
     if ADVERTISED_LISTENERS in layer:
         try:

@@ -20,8 +20,9 @@ from broker.administration.config_operations import (
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.api_versions import release_of
-from broker.config.broker_config import BrokerConfig
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.release_keys import GROUP_RESOURCES_SINCE
+from broker.config.repeated_elements import warn_of_repetitions
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
@@ -111,8 +112,20 @@ def alter_configs(
         if isinstance(change, Refusal):
             results[index] = change
         elif not validate_only:
+            _warn_of_repetitions(cluster, alterations[index])
             change()
     return results
+
+
+def _warn_of_repetitions(cluster: Cluster, alteration: Alteration) -> None:
+    resource_type = ResourceType(alteration.resource_type)
+    keys = {**RESOURCE_KEYS, ResourceType.BROKER: BROKER_KEYS, ResourceType.TOPIC: TOPIC_KEYS}
+    set_texts = {
+        operation.name: operation.text or ""
+        for operation in alteration.operations
+        if operation.kind == ConfigOperation.SET
+    }
+    warn_of_repetitions(keys[resource_type], set_texts, release_of(cluster.shared_config))
 
 
 @may_pause
@@ -301,7 +314,7 @@ def _resource_refusal(
     if resource_type is ResourceType.CLIENT_METRICS:
         if not resource_name:
             return _invalid_request("Subscription name can't be empty")
-        return client_metrics_refusal(layer)
+        return client_metrics_refusal(layer, release_of(cluster.shared_config))
     if not resource_name:
         return _invalid_request("Default group resources are not allowed.")
     problem = group_problem(layer, cluster.config)

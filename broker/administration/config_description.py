@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from broker.cluster.brokers import Broker
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym, combine_layers, key_of
 from broker.config.keys import ConfigKey
+from broker.config.release_keys import key_in
 from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES, group_defaults
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
@@ -74,6 +76,7 @@ def describe_new_topic(
 def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
     """Return every key of one broker, and those that are set and only a plug-in knows."""
     values = config.for_broker(broker.node_id)
+    release = release_of(values)
     started_with = config.started_with(broker.node_id)
     own = broker.own_config(started_with)
     texts = combine_layers(
@@ -83,7 +86,7 @@ def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
     )
     entries = []
     for name in (*BROKER_KEYS, *(name for name in texts if name not in BROKER_KEYS)):
-        key = key_of(name)
+        key = key_in(key_of(name), release)
         if key.is_hidden and name not in texts:
             continue
         if name in texts and (key.is_hidden or name in own):
@@ -97,9 +100,10 @@ def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
 
 def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
     """Return the keys changed at run time for all brokers (a resource without a name)."""
+    release = release_of(config)
     entries = []
     for name, text in config.dynamic_default.items():
-        key = key_of(name)
+        key = key_in(key_of(name), release)
         synonyms = [
             synonym
             for synonym in config.synonyms(name)
@@ -113,13 +117,17 @@ def describe_resource(
     config: BrokerConfig, resource_type: ResourceType, name: str
 ) -> list[ConfigEntry]:
     """Return every key of a group or of client metrics, set or not."""
+    release = release_of(config)
     layer = config.resources.get((resource_type, name), {})
     keys = RESOURCE_KEYS[resource_type]
     is_group = resource_type is ResourceType.GROUP
     values = (
         group_defaults(config) if is_group else {key.name: key.default for key in keys.values()}
     )
-    values |= {key_name: parse_value(keys[key_name], text) for key_name, text in layer.items()}
+    values |= {
+        key_name: parse_value(key_in(keys[key_name], release), text)
+        for key_name, text in layer.items()
+    }
     entries = []
     for key in keys.values():
         if key.is_hidden and key.name not in layer:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from broker.addresses import Address
 from broker.cluster.cluster import Cluster
-from broker.config.values import split_list
+from broker.config.values import elements_of
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
@@ -40,7 +40,7 @@ def metadata_log_end_offset(now_ms: int) -> int:
 
 def controller_listener_name(cluster: Cluster) -> str:
     """Return the name of the controllers' listener."""
-    names = split_list(cluster.config["controller.listener.names"] or "")
+    names = elements_of(cluster.config["controller.listener.names"])
     return names[0] if names else "CONTROLLER"
 
 

@@ -6,7 +6,7 @@ Source: Kafka's `BrokerRegistration.hasUncordonedDirs`.
 from broker.cluster.cluster import Cluster
 from broker.config.broker_requirements import ALL_LOG_DIRS, LOG_DIR
 from broker.config.features import METADATA_VERSION
-from broker.config.values import split_list
+from broker.config.values import elements_of
 
 METADATA_VERSION_MIN = 30
 """The level of metadata.version 4.3-IV0, from which on controllers know cordoned directories."""
@@ -20,7 +20,7 @@ def is_cordoned(cluster: Cluster, node_id: int) -> bool:
     cordoned = values["cordoned.log.dirs"]
     if not cordoned or ALL_LOG_DIRS in cordoned:
         return bool(cordoned)
-    directories = split_list(values["log.dirs"] or "") or (LOG_DIR.format(node_id),)
+    directories = elements_of(values["log.dirs"]) or (LOG_DIR.format(node_id),)
     return set(directories) <= set(cordoned)
 
 

@@ -8,6 +8,9 @@ from typing import Any
 from protocol.messages import api_key_of, schema_versions
 from protocol.releases import DEFAULT_RELEASE, Release, Versions, find_release, versions_of
 
+API_VERSIONS_KEY = "broker.api.versions"
+"""The key of a broker that says which APIs and versions it serves."""
+
 NOT_SERVED = "-1"
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
 
@@ -43,7 +46,7 @@ def emulated_release(elements: tuple[str, ...]) -> Release:
 
 def release_of(values: Mapping[str, Any]) -> Release:
     """Return the release that a broker with these values emulates."""
-    return emulated_release(values["broker.api.versions"])
+    return emulated_release(values[API_VERSIONS_KEY])
 
 
 def named_apis(elements: tuple[str, ...]) -> frozenset[int]:

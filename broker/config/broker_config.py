@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
-from broker.config.api_versions import release_of
+from broker.config.api_versions import API_VERSIONS_KEY, emulated_release, release_of
 from broker.config.broker_requirements import requirement_problem
 from broker.config.features import release_problem
 from broker.config.keys import DYNAMIC_ONLY, UNKNOWN, ConfigError, ConfigKey, by_name, shortened
-from broker.config.release_keys import release_defaults
+from broker.config.release_keys import key_in, release_defaults
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
+from protocol.releases import Release
 from protocol.suggestions import did_you_mean
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
@@ -361,13 +362,13 @@ def shared_key_message(name: str) -> str:
     return f"{name} has one value for all brokers of the cluster, not one for each"
 
 
-def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the values of a broker's keys; ConfigError for the first invalid one.
+def parse_overrides(overrides: Mapping[str, str], release: Release) -> dict[str, Any]:
+    """Parse the values of keys of a release's broker; ConfigError for the first invalid one.
 
     Keys that only a plug-in knows are left out.
     """
     return {
-        name: parse_value(BROKER_KEYS[name], text)
+        name: parse_value(key_in(BROKER_KEYS[name], release), text)
         for name, text in overrides.items()
         if name in BROKER_KEYS
     }
@@ -389,6 +390,13 @@ def combine_layers(*layers: Mapping[str, str]) -> dict[str, str]:
     return combined
 
 
+def _release_in(texts: Mapping[str, str]) -> Release:
+    """Return the release that texts name, or the default one; it decides how to read the others."""
+    text = texts.get(API_VERSIONS_KEY)
+    key = BROKER_KEYS[API_VERSIONS_KEY]
+    return emulated_release(key.default if text is None else parse_value(key, text))
+
+
 def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
     return Synonym(name, None if key_of(name).is_sensitive else text, source)
 
@@ -398,8 +406,9 @@ def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
 
     Keys that no layer sets have the defaults of the release.
     """
-    given = parse_overrides(combine_layers(*layers))
-    release = release_of(_DEFAULTS | given)
+    texts = combine_layers(*layers)
+    release = _release_in(texts)
+    given = parse_overrides(texts, release)
     values = {**_DEFAULTS, **release_defaults(release), **given}
     problem = requirement_problem(values)
     if problem is not None:

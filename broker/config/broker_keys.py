@@ -19,13 +19,13 @@ from broker.config.keys import (
     STATIC_PER_BROKER,
     STRING,
     ConfigKey,
+    ListRule,
     ignored_key,
     mock_key,
 )
 from broker.config.values import (
     at_least,
     between,
-    each_of,
     explained_by,
     more_than,
     one_of,
@@ -39,6 +39,8 @@ DAY_MS = 24 * 60 * 60 * 1000
 HOUR_MS = 60 * 60 * 1000
 MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+NOT_EMPTY = ListRule(is_empty_allowed=False)
 
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
@@ -57,9 +59,9 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("controller.mutation.time.us", INT,    0,      between(0, MINUTE_MS * 1000), CLUSTER_WIDE,  "Microseconds the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
     mock_key("broker.api.versions",         LIST,   ("4.4",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
-    ConfigKey("cordoned.log.dirs",          LIST,   (),     None,                     ONE_BROKER,        "Log directories that get no new replicas: * for all, or paths of log.dirs (KIP-1066). It needs metadata.version 30."),
+    ConfigKey("cordoned.log.dirs",          LIST,   (),     ListRule(),               ONE_BROKER,        "Log directories that get no new replicas: * for all, or paths of log.dirs (KIP-1066). It needs metadata.version 30."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
-    ConfigKey("advertised.listeners",       STRING, None,   None,                     ONE_BROKER_OF_MOCK, "Addresses that clients connect to, if they differ from listeners. They can be changed for one broker at run time.", differs_at_start=True),
+    ConfigKey("advertised.listeners",       LIST,   None,   NOT_EMPTY,                ONE_BROKER_OF_MOCK, "Addresses that clients connect to, if they differ from listeners. They can be changed for one broker at run time.", differs_at_start=True),
 )
 
 TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
@@ -97,7 +99,7 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("log.roll.jitter.hours",           INT,  0,             at_least(0),              READ_ONLY,  "Most of the hours that are taken off log.roll.hours."),
     ConfigKey("log.index.size.max.bytes",        INT,  10 * 1024 * 1024, at_least(4),           PER_BROKER, "Size of an index at which a segment ends; there are no files."),
     ConfigKey("log.index.interval.bytes",        INT,  4096,          at_least(0),              PER_BROKER, "Bytes between two entries of an index."),
-    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), PER_BROKER, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
+    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   ListRule(("compact", "delete")), PER_BROKER, "Whether old segments are deleted, and whether the last record of each key is kept. With an empty list neither."),
 )
 
 CONNECTION_KEYS: tuple[ConfigKey, ...] = (

@@ -7,7 +7,7 @@ Sources: Kafka's `KafkaConfig.validateValues`, `DynamicThreadPool`, `LogCleaner`
 from collections.abc import Mapping
 from typing import Any
 
-from broker.config.values import split_list
+from broker.config.values import elements_of
 
 LOG_DIR = "/mock-kafka/broker-{}"
 """Path of a broker's only log directory, by its node id."""
@@ -63,7 +63,7 @@ def _cordoned_problem(values: Mapping[str, Any]) -> str | None:
             if len(cordoned) > 1
             else None
         )
-    known = split_list(values["log.dirs"] or "")
+    known = elements_of(values["log.dirs"])
     unknown = [path for path in cordoned if path not in known and not _is_log_dir(path)]
     if not unknown:
         return None

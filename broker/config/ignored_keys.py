@@ -5,7 +5,7 @@ A user's server.properties must work as it is, with every key that Kafka's own d
 images set. docs/coverage.md lists these keys.
 """
 
-from broker.config.broker_keys import HOUR_MS, LONG_MAX
+from broker.config.broker_keys import HOUR_MS, LONG_MAX, NOT_EMPTY
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -17,10 +17,11 @@ from broker.config.keys import (
     SHORT,
     STRING,
     ConfigKey,
+    ListRule,
     ignored_key,
     internal_key,
 )
-from broker.config.values import at_least, between, each_of, gzip_level, one_of
+from broker.config.values import at_least, between, gzip_level, one_of
 
 # fmt: off
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
@@ -44,18 +45,18 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
 )
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("process.roles",                           LIST,    None,                 each_of("broker", "controller"), READ_ONLY,  "Whether a Kafka process is broker, controller or both."),
+    ignored_key("process.roles",                           LIST,    None,                 ListRule(("broker", "controller"), is_empty_allowed=False), READ_ONLY,  "Whether a Kafka process is broker, controller or both."),
     ignored_key("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster."),
     ignored_key("controller.quorum.bootstrap.servers",     LIST,    (),                   None,         READ_ONLY,  "Addresses of the controllers of a Kafka cluster."),
-    ignored_key("controller.listener.names",               STRING,  None,                 None,         READ_ONLY,  "The listeners that Kafka's controllers use."),
+    ignored_key("controller.listener.names",               LIST,    None,                 NOT_EMPTY,    READ_ONLY,  "The listeners that Kafka's controllers use."),
     ignored_key("inter.broker.listener.name",              STRING,  None,                 None,         READ_ONLY,  "Listener that Kafka's brokers use among themselves."),
     ignored_key("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),         READ_ONLY,  "Security protocol among Kafka's brokers."),
     ignored_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers."),
     ignored_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags."),
     ignored_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log."),
     ignored_key("num.replica.fetchers",                    INT,     1,                    None,         CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log."),
-    ignored_key("log.dir",                                 STRING,  "/tmp/kafka-logs",    None,         READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
-    ignored_key("log.dirs",                                STRING,   None,                 None,         READ_ONLY,  "Kafka's folders; here logs are in memory."),
+    ignored_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
+    ignored_key("log.dirs",                                LIST,     None,                NOT_EMPTY,    READ_ONLY,  "Kafka's folders; here logs are in memory."),
     ignored_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything."),
     ignored_key("num.io.threads",                          INT,     8,                    at_least(1),  CLUSTER_WIDE, "Kafka's request handler threads; here one thread does everything."),
     ignored_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives."),

@@ -8,7 +8,7 @@ Kafka's own properties files set. Names, types, defaults and checks are those of
 
 import sys
 
-from broker.config.broker_keys import INT_MAX, LONG_MAX
+from broker.config.broker_keys import INT_MAX, LONG_MAX, NOT_EMPTY
 from broker.config.keys import (
     BOOLEAN,
     CLASS,
@@ -25,10 +25,11 @@ from broker.config.keys import (
     STRING,
     UNKNOWN,
     ConfigKey,
+    ListRule,
     ignored_key,
     internal_key,
 )
-from broker.config.values import at_least, between, each_of, not_empty, one_of_ignoring_case
+from broker.config.values import at_least, between, not_empty, one_of_ignoring_case
 
 # fmt: off
 # Controllers and metadata.
@@ -48,8 +49,8 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("controller.quorum.request.timeout.ms",             INT,      2000,        at_least(0),   READ_ONLY),
     ignored_key("controller.quorum.retry.backoff.ms",               INT,      20,          at_least(0),   READ_ONLY),
     ignored_key("controller.socket.timeout.ms",                     INT,      30_000,      None,          READ_ONLY),
-    ignored_key("early.start.listeners",                            STRING,   None,        None,          READ_ONLY),
-    ignored_key("config.providers", LIST, (), None, READ_ONLY),
+    ignored_key("early.start.listeners",                            LIST,     None,        ListRule(),    READ_ONLY),
+    ignored_key("config.providers", LIST, (), ListRule(), READ_ONLY),
     ignored_key("initial.broker.registration.timeout.ms",           INT,      60_000,      None,          READ_ONLY),
     internal_key("internal.metadata.delete.delay.millis",            LONG,     60_000,      None,          READ_ONLY),
     internal_key("internal.metadata.log.segment.bytes",              INT,      None,        None,          READ_ONLY),
@@ -73,7 +74,7 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
 GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("errors.deadletterqueue.auto.create.topics.enable",        BOOLEAN,  False,       None,          CLUSTER_WIDE),
     ConfigKey("errors.deadletterqueue.topic.name.prefix",                STRING,   "dlq.",      None,          CLUSTER_WIDE),
-    ConfigKey("group.consumer.assignors",                                LIST,     ("uniform", "range"), None,          READ_ONLY),
+    ConfigKey("group.consumer.assignors",                                LIST,     ("uniform", "range"), NOT_EMPTY,          READ_ONLY),
     ConfigKey("group.consumer.heartbeat.interval.ms",                    INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.heartbeat.interval.ms",                INT,      15_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.session.timeout.ms",                   INT,      60_000,      at_least(1),   READ_ONLY),
@@ -86,9 +87,9 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("group.coordinator.append.linger.ms",                      INT,      -1,          at_least(-1),   READ_ONLY),
     ignored_key("group.coordinator.background.threads", INT, 2, at_least(1), READ_ONLY),
     ignored_key("group.coordinator.cached.buffer.max.bytes", INT, 1_048_588, at_least(524_288), CLUSTER_WIDE),
-    ConfigKey("group.coordinator.rebalance.protocols",                   LIST,     ("classic", "consumer", "streams"), each_of("consumer", "classic", "share", "streams"), READ_ONLY),
+    ConfigKey("group.coordinator.rebalance.protocols",                   LIST,     ("classic", "consumer", "streams"), ListRule(("consumer", "classic", "share", "streams"), is_empty_allowed=False), READ_ONLY),
     ignored_key("group.coordinator.threads",                               INT,      4,           at_least(1),   READ_ONLY),
-    ignored_key("group.share.assignors",                                   LIST,     ("simple",), None,          READ_ONLY),
+    ignored_key("group.share.assignors",                                   LIST,     ("simple",), NOT_EMPTY,          READ_ONLY),
     ConfigKey("group.share.delivery.count.limit",                        INT,      5,           between(2, 10), READ_ONLY),
     ConfigKey("group.share.enable",                                      BOOLEAN,  False,       None,          READ_ONLY, is_internal=True),
     ConfigKey("group.share.max.delivery.count.limit",                    INT,      10,          between(5, 25), READ_ONLY),
@@ -111,7 +112,7 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("group.streams.acceptable.recovery.lag",                   LONG,     10_000,      at_least(0),   READ_ONLY, is_internal=True),
     ConfigKey("group.streams.assignment.interval.ms",                    INT,      0,           at_least(0),   CLUSTER_WIDE, "Time between two computations of the tasks of a streams group. Kafka's default is 1000."),
     internal_key("group.streams.assignor.offload.enable",                   BOOLEAN,  True,        None,          CLUSTER_WIDE),
-    ignored_key("group.streams.assignors",                                 LIST,     ("sticky",), None,          READ_ONLY),
+    ignored_key("group.streams.assignors",                                 LIST,     ("sticky",), NOT_EMPTY,          READ_ONLY),
     ConfigKey("group.streams.initial.rebalance.delay.ms",                INT,      0,           at_least(0),   READ_ONLY, "Time the first assignment of an empty streams group waits for more members. Kafka's default is 3000."),
     ConfigKey("group.streams.max.assignment.interval.ms",                INT,      15_000,      at_least(0),   READ_ONLY),
     ConfigKey("group.streams.min.assignment.interval.ms",                INT,      0,           at_least(0),   READ_ONLY),
@@ -126,7 +127,7 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     internal_key("group.streams.num.warmup.replicas",                       INT,      2,           at_least(0),   READ_ONLY),
     internal_key("group.streams.max.warmup.replicas",                       INT,      20,          at_least(0),   READ_ONLY),
     ConfigKey("group.streams.min.task.offset.interval.ms",               INT,      15_000,      at_least(1),   READ_ONLY, is_internal=True),
-    ConfigKey("group.streams.rack.aware.assignment.tags",                LIST,     (),          None,          READ_ONLY),
+    ConfigKey("group.streams.rack.aware.assignment.tags",                LIST,     (),          ListRule(),        READ_ONLY),
     ConfigKey("group.streams.task.offset.interval.ms",                   INT,      60_000,      at_least(1),   READ_ONLY, is_internal=True),
     ignored_key("group.streams.topology.description.plugin.class",         CLASS,    None,        None,          READ_ONLY),
     ConfigKey("group.streams.session.timeout.ms",                        INT,      45_000,      at_least(1),   READ_ONLY),
@@ -218,10 +219,10 @@ REPLICATION_KEYS: tuple[ConfigKey, ...] = (
 SOCKET_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("client.quota.callback.class",             CLASS,    None,        None,          READ_ONLY),
     ignored_key("kafka.metrics.polling.interval.secs",     INT,      10,          at_least(1),   READ_ONLY),
-    ignored_key("kafka.metrics.reporters",                 LIST,     (),          None,          READ_ONLY),
+    ignored_key("kafka.metrics.reporters",                 LIST,     (),          ListRule(),    READ_ONLY),
     ignored_key("max.connections.per.ip.overrides",        STRING,   "",          None,          CLUSTER_WIDE),
     ignored_key("max.request.partition.size.limit",        INT,      2000,        at_least(1),   READ_ONLY),
-    ignored_key("metric.reporters",                        LIST,     ("org.apache.kafka.common.metrics.JmxReporter",), None,          CLUSTER_WIDE),
+    ignored_key("metric.reporters",                        LIST,     ("org.apache.kafka.common.metrics.JmxReporter",), ListRule(),          CLUSTER_WIDE),
     ignored_key("metrics.num.samples",                     INT,      2,           at_least(1),   READ_ONLY),
     ignored_key("metrics.recording.level",                 STRING,   "INFO",      None,          READ_ONLY),
     ignored_key("metrics.sample.window.ms",                LONG,     30_000,      at_least(1),   READ_ONLY),
@@ -241,7 +242,7 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.jaas.config",                                     PASSWORD, None,        None,          ONE_BROKER),
     ignored_key("sasl.kerberos.kinit.cmd",                              STRING,   "/usr/bin/kinit", None,          ONE_BROKER),
     ignored_key("sasl.kerberos.min.time.before.relogin",                LONG,     60_000,      None,          ONE_BROKER),
-    ignored_key("sasl.kerberos.principal.to.local.rules",               LIST,     ("DEFAULT",), None,          ONE_BROKER),
+    ignored_key("sasl.kerberos.principal.to.local.rules",               LIST,     ("DEFAULT",), ListRule(),          ONE_BROKER),
     ignored_key("sasl.kerberos.service.name",                           STRING,   None,        None,          ONE_BROKER),
     ignored_key("sasl.kerberos.ticket.renew.jitter",                    DOUBLE,   0.05,        None,          ONE_BROKER),
     ignored_key("sasl.kerberos.ticket.renew.window.factor",             DOUBLE,   0.8,         None,          ONE_BROKER),
@@ -270,7 +271,7 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.oauthbearer.client.credentials.client.id",        STRING,   None,        None,          READ_ONLY),
     ignored_key("sasl.oauthbearer.client.credentials.client.secret",    PASSWORD, None,        None,          READ_ONLY),
     ignored_key("sasl.oauthbearer.clock.skew.seconds",                  INT,      30,          None,          READ_ONLY),
-    ignored_key("sasl.oauthbearer.expected.audience",                   LIST,     (),          None,          READ_ONLY),
+    ignored_key("sasl.oauthbearer.expected.audience",                   LIST,     (),          ListRule(),    READ_ONLY),
     ignored_key("sasl.oauthbearer.expected.issuer",                     STRING,   None,        None,          READ_ONLY),
     ignored_key("sasl.oauthbearer.allow.unverified.audience", BOOLEAN, False, None, READ_ONLY),
     ignored_key("sasl.oauthbearer.allow.unverified.issuer", BOOLEAN, False, None, READ_ONLY),
@@ -291,8 +292,8 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
 
 # TLS.
 TLS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("ssl.cipher.suites",                      LIST,     (),          None,          ONE_BROKER),
-    ignored_key("ssl.enabled.protocols",                  LIST,     ("TLSv1.2", "TLSv1.3"), None,          ONE_BROKER),
+    ignored_key("ssl.cipher.suites",                      LIST,     (),          ListRule(),    ONE_BROKER),
+    ignored_key("ssl.enabled.protocols",                  LIST,     ("TLSv1.2", "TLSv1.3"), ListRule(),          ONE_BROKER),
     ignored_key("ssl.endpoint.identification.algorithm",  STRING,   "https",     None,          ONE_BROKER),
     ignored_key("ssl.engine.factory.class",               CLASS,    None,        None,          ONE_BROKER),
     ignored_key("ssl.keymanager.algorithm",               STRING,   "SunX509",   None,          ONE_BROKER),

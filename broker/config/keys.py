@@ -21,6 +21,16 @@ Check = Callable[[Any], Invalid | None]
 """Return what is wrong with a parsed value, or None if it is valid."""
 
 
+class ListRule(NamedTuple):
+    """What a LIST may hold (Kafka's `ConfigDef.ValidList`); a repeated element counts once.
+
+    `allowed` are the words that it may have, or none for any word that is not empty.
+    """
+
+    allowed: tuple[str, ...] = ()
+    is_empty_allowed: bool = True
+
+
 class ConfigType(IntEnum):
     """Type of a value, numbered as in DescribeConfigs' `config_type`."""
 
@@ -80,7 +90,7 @@ class ConfigKey:
     name: str
     config_type: ConfigType
     default: Any
-    check: Check | None
+    check: Check | ListRule | None
     update_mode: UpdateMode
     doc: str | None = None
     is_enforced: bool = True

@@ -6,7 +6,9 @@ Source: Kafka's `AbstractConfig.valuesWithPrefixOverride`.
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, parse_overrides
+from broker.config.release_keys import key_in
 from broker.config.values import parse_value
 
 
@@ -34,8 +36,9 @@ def listener_values(config: BrokerConfig, broker_id: int, listener_name: str) ->
     Raises:
         ConfigError: a key of the listener has an invalid value.
     """
+    values = config.for_broker(broker_id)
     own = own_texts(config, broker_id, listener_name)
-    return {**config.for_broker(broker_id), **parse_overrides(own)}
+    return {**values, **parse_overrides(own, release_of(values))}
 
 
 def first_listener_values(config: BrokerConfig, listener_name: str) -> dict[str, Any]:
@@ -44,7 +47,8 @@ def first_listener_values(config: BrokerConfig, listener_name: str) -> dict[str,
     Raises:
         ConfigError: a key of the listener has an invalid value.
     """
-    return {**config, **parse_overrides(_with_prefix((config.overrides,), listener_name))}
+    own = _with_prefix((config.overrides,), listener_name)
+    return {**config, **parse_overrides(own, release_of(config))}
 
 
 def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism: str = "") -> Any:
@@ -54,7 +58,9 @@ def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism
     """
     own = _with_prefix((config.overrides,), listener_name)
     text = own.get(f"{mechanism.lower()}.{name}", own.get(name))
-    return config[name] if text is None else parse_value(BROKER_KEYS[name], text)
+    if text is None:
+        return config[name]
+    return parse_value(key_in(BROKER_KEYS[name], release_of(config)), text)
 
 
 def _with_prefix(layers: Iterable[Mapping[str, str]], listener_name: str) -> dict[str, str]:

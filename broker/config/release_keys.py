@@ -1,14 +1,17 @@
-"""Configuration keys and defaults by Kafka release: what DescribeConfigs of an older broker shows.
+"""Keys, their types and defaults by Kafka release: what DescribeConfigs of an older broker shows.
 
 Sources: DescribeConfigs of Apache Kafka 3.9.1, 4.0.0, 4.1.0, 4.2.0, 4.3.0 and 4.4.0. Before 3.9:
 the KIPs that added the keys.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.keys import LIST, STRING, ConfigKey, ListRule
+from broker.config.values import each_of
 from protocol.releases import Release
 
 _LONG_MAX = (1 << 63) - 1
@@ -178,6 +181,20 @@ _DEFAULTS_BEFORE: Mapping[Release, Mapping[str, Any]] = {
 }
 """Parsed defaults of broker keys that changed in a release, as they were before it."""
 
+LIST_RULES_SINCE: Release = (4, 2)
+"""First release with rules for lists (KIP-1161)."""
+
+_STRINGS_BEFORE_LIST_RULES = frozenset(
+    {
+        "advertised.listeners",
+        "controller.listener.names",
+        "early.start.listeners",
+        "listeners",
+        "log.dir",
+        "log.dirs",
+    }
+)
+
 GROUP_RESOURCES_SINCE: Release = (4, 0)
 """First release whose groups have configurations by default."""
 
@@ -188,6 +205,19 @@ CLIENT_METRICS_DEFAULTS_SINCE: Release = (4, 1)
 def is_known(name: str, release: Release) -> bool:
     """Return whether a release has a key; True for keys of which no first release is known."""
     return release >= _FIRST_RELEASES.get(name, release)
+
+
+@cache
+def key_in(key: ConfigKey, release: Release) -> ConfigKey:
+    """Return a key as a release defines it: with another type and check before KIP-1161."""
+    rule = key.check
+    if release >= LIST_RULES_SINCE or not isinstance(rule, ListRule):
+        return key
+    return replace(
+        key,
+        config_type=STRING if key.name in _STRINGS_BEFORE_LIST_RULES else LIST,
+        check=each_of(*rule.allowed) if rule.allowed else None,
+    )
 
 
 @cache

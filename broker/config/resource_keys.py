@@ -22,11 +22,12 @@ from broker.config.keys import (
     STRING,
     ConfigError,
     ConfigKey,
+    ListRule,
     by_name,
     ignored_key,
     internal_key,
 )
-from broker.config.release_keys import is_known
+from broker.config.release_keys import is_known, key_in
 from broker.config.values import at_least, one_of, parse_value, share_auto_offset_reset
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
@@ -54,7 +55,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
     ConfigKey("streams.initial.rebalance.delay.ms", INT, 0,                 at_least(0),              READ_ONLY, "Time the first assignment of an empty streams group waits for more members. Kafka's default is 3000."),
     ConfigKey("streams.assignment.interval.ms", INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the tasks of a streams group. Kafka's default is 1000."),
-    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               None,                     READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
+    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
     ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
     ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
     internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
@@ -63,9 +64,9 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("metrics",     LIST, (),      None,                    READ_ONLY, "Prefixes of the metrics that clients send."),
+    ignored_key("metrics",     LIST, (),      ListRule(),              READ_ONLY, "Prefixes of the metrics that clients send."),
     ignored_key("interval.ms", INT,  300_000, None, READ_ONLY, "Time between two pushes of metrics."),
-    ignored_key("match",       LIST, (),      None,                    READ_ONLY, "Clients that send these metrics."),
+    ignored_key("match",       LIST, (),      ListRule(),              READ_ONLY, "Clients that send these metrics."),
 )
 # fmt: on
 
@@ -148,7 +149,8 @@ def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
     if resources:  # each heartbeat comes here
         layer = resources.get((ResourceType.GROUP, group_id))
         if layer is not None and key in layer:
-            return parse_value(RESOURCE_KEYS[ResourceType.GROUP][key], layer[key])
+            own = key_in(RESOURCE_KEYS[ResourceType.GROUP][key], release_of(config))
+            return parse_value(own, layer[key])
     broker_key = _BROKER_KEYS.get(key)
     if broker_key is not None:
         return config[broker_key]
@@ -167,7 +169,7 @@ def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) ->
         if name not in keys or not is_known(name, release):
             return f"Unknown group config name: {name}"
     try:
-        values = _parse(GROUP_RESOURCE_KEYS, layer)
+        values = _parse(GROUP_RESOURCE_KEYS, layer, release)
     except ConfigError as error:
         return str(error)
     if release >= ONLY_SET_KEYS_COUNT_SINCE:
@@ -198,9 +200,13 @@ def _dead_letter_topic_problem(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str]) -> dict[str, Any]:
+def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str], release: Release) -> dict[str, Any]:
     """Parse in the order of the keys, which is that of Kafka's definitions."""
-    return {key.name: parse_value(key, layer[key.name]) for key in keys if key.name in layer}
+    return {
+        key.name: parse_value(key_in(key, release), layer[key.name])
+        for key in keys
+        if key.name in layer
+    }
 
 
 def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
@@ -233,7 +239,7 @@ def _heartbeat_problem(values: Mapping[str, Any]) -> str | None:
 
 
 @may_pause
-def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
+def client_metrics_refusal(layer: Mapping[str, str], release: Release) -> Refusal | None:
     """Refuse keys or values of client metrics.
 
     Most are INVALID_REQUEST; a number that is none and a wrong `match` are INVALID_CONFIG.
@@ -244,7 +250,7 @@ def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
             message = f"Unknown client metrics configuration: {name}"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
     try:
-        values = _parse(CLIENT_METRICS_KEYS, layer)
+        values = _parse(CLIENT_METRICS_KEYS, layer, release)
     except ConfigError as error:
         return Refusal(ErrorCode.INVALID_CONFIG, str(error))
     interval_ms = values.get("interval.ms")

@@ -1,6 +1,7 @@
 # ruff: noqa: E501
 """Keys of listeners and authentication."""
 
+from broker.config.broker_keys import NOT_EMPTY
 from broker.config.keys import (
     BOOLEAN,
     INT,
@@ -11,18 +12,19 @@ from broker.config.keys import (
     READ_ONLY,
     STRING,
     ConfigKey,
+    ListRule,
     mock_key,
 )
-from broker.config.values import at_least, between, each_of, one_of, pem_store
+from broker.config.values import at_least, between, one_of, pem_store
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 PROTOCOL_MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
 
 # fmt: off
 SECURITY_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("listeners",                                 STRING,   "PLAINTEXT://:9092",  None,                     ONE_BROKER, "Name, host and port of every listener. An empty host is --host.", differs_at_start=True),
+    ConfigKey("listeners",                                 LIST,     ("PLAINTEXT://:9092",), NOT_EMPTY,              ONE_BROKER, "Name, host and port of every listener. An empty host is --host.", differs_at_start=True),
     ConfigKey("listener.security.protocol.map",            STRING,   PROTOCOL_MAP,         None,                     ONE_BROKER, "Which security protocol each listener speaks."),
-    ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     ONE_BROKER, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
+    ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           ListRule(MECHANISMS),     ONE_BROKER, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
     ConfigKey("sasl.server.max.receive.size",              INT,      524_288,              None,                     READ_ONLY,  "Largest request of a client that has to authenticate; a larger one closes the connection."),
     mock_key("sasl.users",                                 PASSWORD, None,                 None,                     READ_ONLY, "Users of PLAIN and SCRAM as NAME:PASSWORD,...; %2C is a comma, %25 a percent sign."),
     ConfigKey("delegation.token.secret.key",               PASSWORD, None,                 None,                     READ_ONLY, "Secret from which the HMACs of delegation tokens are made; without it there are no tokens."),

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.api_versions import release_of
 from broker.config.broker_keys import HOUR_MS
 from broker.config.broker_requirements import retention_ms
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError
-from broker.config.release_keys import is_known
+from broker.config.release_keys import is_known, key_in
 from broker.config.topic_keys import CHECK_ORDER, TOPIC_KEYS
 from broker.config.values import parse_value
 from protocol.pacing import may_pause
@@ -33,7 +34,9 @@ class TopicConfig(Mapping[str, Any]):
     ) -> None:
         """Raise ConfigError where `validate_topic_overrides` returns a message."""
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
-        self._values: dict[str, Any] = _broker_defaults(broker_values) | _parse(overrides)
+        self._values: dict[str, Any] = _broker_defaults(broker_values) | _parse(
+            overrides, release_of(broker_values)
+        )
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -65,18 +68,19 @@ def validate_topic_overrides(
         if name not in TOPIC_KEYS or not is_known(name, release):
             return f"Unknown topic config name: {name}"
     try:
-        values = _parse({name: text for name, text in overrides.items() if text is not None})
+        given = {name: text for name, text in overrides.items() if text is not None}
+        values = _parse(given, release)
     except ConfigError as error:
         return str(error)
     return _contradiction(values)
 
 
-def _parse(overrides: Mapping[str, str]) -> dict[str, Any]:
+def _parse(overrides: Mapping[str, str], release: Release) -> dict[str, Any]:
     for name in overrides:
         if name not in TOPIC_KEYS:
             raise ConfigError(f"Unknown topic config name: {name}")
     return {
-        name: parse_value(TOPIC_KEYS[name], overrides[name])
+        name: parse_value(key_in(TOPIC_KEYS[name], release), overrides[name])
         for name in CHECK_ORDER
         if name in overrides
     }

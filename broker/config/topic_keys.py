@@ -17,13 +17,13 @@ from broker.config.keys import (
     Check,
     ConfigKey,
     ConfigType,
+    ListRule,
     by_name,
     internal_key,
 )
 from broker.config.values import (
     at_least,
     between,
-    each_of,
     gzip_level,
     one_of,
     throttled_replicas,
@@ -34,7 +34,7 @@ def _key(
     name: str,
     config_type: ConfigType,
     default: Any,
-    check: Check | None,
+    check: Check | ListRule | None,
     broker_synonym: str | None,
     doc: str,
     *,
@@ -56,7 +56,7 @@ def _ignored(
     name: str,
     config_type: ConfigType,
     default: Any,
-    check: Check | None,
+    check: Check | ListRule | None,
     broker_synonym: str | None,
     doc: str,
 ) -> ConfigKey:
@@ -65,7 +65,7 @@ def _ignored(
 
 # fmt: off
 ENFORCED_KEYS: tuple[ConfigKey, ...] = (
-    _key("cleanup.policy",                  LIST,    ("delete",),   each_of("compact", "delete"), "log.cleanup.policy",             "Whether old segments are deleted, and whether the last record of each key is kept. With compact, records need a key."),
+    _key("cleanup.policy",                  LIST,    ("delete",),   ListRule(("compact", "delete")), "log.cleanup.policy",             "Whether old segments are deleted, and whether the last record of each key is kept, for which records need a key. With an empty list neither."),
     _key("max.message.bytes",               INT,     1_048_588,     at_least(0),              "message.max.bytes",              "Largest record batch, as sent, that the broker accepts."),
     _key("message.timestamp.type",          STRING,  "CreateTime",  one_of("CreateTime", "LogAppendTime"), "log.message.timestamp.type",     "Whether a record keeps its producer's timestamp or gets the time of its append."),
     _key("message.timestamp.before.max.ms", LONG,    LONG_MAX,      at_least(0),              "log.message.timestamp.before.max.ms", "How far a record's timestamp may be behind the broker's time."),

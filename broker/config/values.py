@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, Invalid
+from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, Invalid, ListRule
 
 _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -26,6 +26,8 @@ _BLANKS = "".join(map(chr, range(33)))
 def parse_value(key: ConfigKey, text: str) -> Any:
     """Parse a value of a key; ConfigError names key, text and reason."""
     value = _parse_type(key, text)
+    if isinstance(key.check, ListRule):
+        return _checked_list(key, key.check, value)
     invalid = key.check(value) if key.check is not None else None
     if invalid is not None:
         raise _invalid(key, invalid.value, invalid.reason)
@@ -63,6 +65,32 @@ def split_list(text: str) -> tuple[str, ...]:
     """Return the elements of a LIST, which are separated by commas, without blanks around them."""
     text = text.strip()
     return tuple(element.strip() for element in text.split(",")) if text else ()
+
+
+def elements_of(value: tuple[str, ...] | str | None) -> tuple[str, ...]:
+    """Return the elements of a value of a key that is a STRING in one release, a LIST in another.
+
+    None is a key that is not set.
+    """
+    return value if isinstance(value, tuple) else split_list(value or "")
+
+
+def _checked_list(key: ConfigKey, rule: ListRule, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the elements without repetitions; ConfigError as of Kafka's `ValidList`."""
+    if not given and not rule.is_empty_allowed:
+        valid = f"[{', '.join(rule.allowed)}]" if rule.allowed else "any non-empty value"
+        raise ConfigError(
+            f"Configuration '{key.name}' must not be empty. Valid values include: {valid}"
+        )
+    elements = tuple(dict.fromkeys(given))
+    problem = one_of(*rule.allowed)
+    for element in elements:
+        if not element:
+            raise ConfigError(f"Configuration '{key.name}' values must not be empty.")
+        invalid = problem(element) if rule.allowed else None
+        if invalid is not None:
+            raise _invalid(key, invalid.value, invalid.reason)
+    return elements
 
 
 def _invalid(key: ConfigKey, value: Any, reason: str) -> ConfigError:

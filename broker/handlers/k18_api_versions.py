@@ -22,10 +22,10 @@ from functools import lru_cache
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.finalized_features import NO_EPOCH, supported_by
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import API_VERSIONS_KEY, emulated_release
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
-from broker.routes import API_VERSIONS_KEY, handles, limited_routes
+from broker.routes import handles, limited_routes
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_body

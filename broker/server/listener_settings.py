@@ -10,9 +10,11 @@ from enum import Enum
 from itertools import count
 
 from broker.addresses import PORT_MAX, Address, parse_listener
-from broker.config.broker_config import BrokerConfig
+from broker.config.api_versions import release_of
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.keys import ConfigError
-from broker.config.values import split_list
+from broker.config.release_keys import key_in
+from broker.config.values import elements_of, parse_value, split_list
 
 LISTENERS, ADVERTISED_LISTENERS = "listeners", "advertised.listeners"
 
@@ -107,7 +109,7 @@ def plan_listeners(
         if of_first.keys() != bound.keys():
             bound = {name: Address(address.host, 0) for name, address in of_first.items()}
     advertised = _advertised(
-        config, config.overrides.get(ADVERTISED_LISTENERS, ""), bound, advertised_host
+        config, config.overrides.get(ADVERTISED_LISTENERS), bound, advertised_host
     )
     protocols = _protocols(config)
     for name in bound:
@@ -174,10 +176,13 @@ def _bound(config: BrokerConfig, text: str, host: str) -> dict[str, Address]:
 
 
 def _advertised(
-    config: BrokerConfig, text: str, bound: Mapping[str, Address], advertised_host: str | None
+    config: BrokerConfig,
+    text: str | None,
+    bound: Mapping[str, Address],
+    advertised_host: str | None,
 ) -> dict[str, Address]:
     """Return what each listener advertises; port 0 is that of its socket."""
-    entries = _named(config, ADVERTISED_LISTENERS, text)
+    entries = [] if text is None else _named(config, ADVERTISED_LISTENERS, text)
     if not any(LISTENERS in keys for keys in _all_overrides(config)):
         entries = [(name, address) for name in bound for _name, address in entries[:1]]
     for name, address in entries:
@@ -212,8 +217,9 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
 
 def _named(config: BrokerConfig, key: str, text: str) -> list[tuple[str, Address]]:
     """Return the entries of a key without the listeners of Kafka's controllers."""
-    entries = [_split(key, text) for text in split_list(text)]
-    controllers = split_list(config["controller.listener.names"] or "")
+    value = parse_value(key_in(BROKER_KEYS[key], release_of(config)), text)
+    entries = [_split(key, element) for element in elements_of(value)]
+    controllers = elements_of(config["controller.listener.names"])
     return [entry for entry in entries if entry[0] not in controllers]
 
 

@@ -347,6 +347,16 @@ def test_an_admin_port_for_other_machines_without_a_token_logs_a_warning() -> No
 
 
 @pytest.mark.slow
+def test_a_list_that_repeats_elements_logs_a_warning() -> None:
+    for release, warns in ("4.1", False), ("4.2", True):
+        settings = ("-o", f"broker.api.versions={release}", "-o", "broker.2.log.dirs=/a,/a")
+        with serving("--port", "0", "--brokers", "2", *settings) as (process, _):
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=TIMEOUT_S)
+        assert ("log.dirs" in errors) is warns
+
+
+@pytest.mark.slow
 def test_contradictory_listeners_are_one_clear_line_and_status_1() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "broker", "serve", "-o", "listeners=OTHER://:0"],

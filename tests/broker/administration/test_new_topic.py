@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.administration.new_topic import (
     NewTopic,
@@ -185,3 +186,16 @@ def test_no_partition_of_a_large_topic_is_on_a_broker_that_stopped_during_a_paus
     assert len(outcome.partitions) == 1000
     assert {part.leader_id for part in outcome.partitions} == {1, 3}
     assert not any(2 in part.isr for part in outcome.partitions)
+
+
+def test_a_new_topic_with_a_list_that_repeats_elements_is_told() -> None:
+    cluster = make_cluster(**{"broker.api.versions": "4.2"})
+    new_topic = NewTopic("a", overrides={"cleanup.policy": "compact,compact"})
+    plan = check_new_topic(cluster, new_topic)
+    assert isinstance(plan, TopicPlan)
+
+    with capture_logs() as lines:
+        created = create_planned(cluster, new_topic, plan)
+
+    assert isinstance(created, Topic)
+    assert [line["key"] for line in lines] == ["cleanup.policy"]

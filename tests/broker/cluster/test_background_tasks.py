@@ -81,8 +81,9 @@ def test_retention_by_time_deletes_whole_segments() -> None:
     assert starts_by_segments(by_time, times[:25], 100) == [0, 11]
 
 
-def test_a_topic_that_is_only_compacted_loses_nothing_by_size() -> None:
-    config = {"retention.bytes": "0", "cleanup.policy": "compact"}
+@pytest.mark.parametrize("policy", ["compact", ""])
+def test_a_topic_without_the_policy_delete_loses_nothing_by_size_and_time(policy: str) -> None:
+    config = {"retention.bytes": "0", "retention.ms": "0", "cleanup.policy": policy}
     assert starts_by_segments(config, [NOW_MS] * 50, 100_000) == [0, 0]
 
 

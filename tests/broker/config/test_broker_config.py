@@ -16,6 +16,7 @@ from broker.config.keys import CLUSTER_WIDE, ConfigError, ConfigType
 from broker.config.topic_keys import TOPIC_KEYS
 from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
+from protocol.releases import DEFAULT_RELEASE
 
 DEFAULT = ConfigSource.DEFAULT_CONFIG
 STATIC = ConfigSource.STATIC_BROKER_CONFIG
@@ -321,7 +322,7 @@ def test_the_smallest_unit_that_is_set_decides_the_retention(
 
 
 def test_overrides_are_parsed_by_key() -> None:
-    assert parse_overrides({"num.partitions": "2"}) == {"num.partitions": 2}
+    assert parse_overrides({"num.partitions": "2"}, DEFAULT_RELEASE) == {"num.partitions": 2}
 
 
 def test_a_configuration_shows_how_much_of_it_was_set() -> None:

@@ -3,10 +3,11 @@
 import pytest
 
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig
-from broker.config.release_keys import is_known, release_defaults
+from broker.config.keys import ConfigError, ConfigType
+from broker.config.release_keys import is_known, key_in, release_defaults
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
 from protocol.configs import ConfigSource
-from protocol.releases import DEFAULT_RELEASE, releases
+from protocol.releases import DEFAULT_RELEASE, Release, releases
 
 LONG_MAX = (1 << 63) - 1
 AFTER = "log.message.timestamp.after.max.ms"
@@ -65,6 +66,31 @@ def test_a_broker_has_the_defaults_of_its_release() -> None:
 def test_a_value_that_is_set_is_stronger_than_the_default_of_the_release() -> None:
     config = BrokerConfig.from_overrides({VERSIONS: "3.9", AFTER: "5"})
     assert config[AFTER] == 5
+
+
+@pytest.mark.parametrize("name", ["listeners", "log.dirs", "early.start.listeners"])
+def test_addresses_and_directories_are_lists_from_4_2_on(name: str) -> None:
+    assert key_in(BROKER_KEYS[name], (4, 2)).config_type is ConfigType.LIST
+    assert key_in(BROKER_KEYS[name], (4, 1)).config_type is ConfigType.STRING
+    old = BrokerConfig.from_overrides({VERSIONS: "4.1", name: "A://:1, A://:1"})
+    assert old[name] == "A://:1, A://:1"
+    new = BrokerConfig.from_overrides({VERSIONS: "4.2", name: "A://:1, A://:1"})
+    assert new[name] == ("A://:1",)
+
+
+def test_an_empty_list_is_refused_from_4_2_on() -> None:
+    name = "group.consumer.assignors"
+    assert BrokerConfig.from_overrides({VERSIONS: "4.1", name: ""})[name] == ()
+    with pytest.raises(ConfigError, match="must not be empty"):
+        BrokerConfig.from_overrides({VERSIONS: "4.2", name: ""})
+
+
+@pytest.mark.parametrize("release", [(4, 1), (4, 2)])
+def test_the_words_of_a_list_are_checked_in_every_release(release: Release) -> None:
+    assert validate_topic_overrides({"cleanup.policy": ""}, release) is None
+    problem = validate_topic_overrides({"cleanup.policy": "delete,compress"}, release)
+    assert problem is not None
+    assert problem.endswith("String must be one of: compact, delete")
 
 
 def test_a_topic_has_the_defaults_of_its_brokers() -> None:

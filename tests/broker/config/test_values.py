@@ -5,11 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config.keys import READ_ONLY, Check, ConfigError, ConfigKey, ConfigType, Invalid
+from broker.config.keys import (
+    READ_ONLY,
+    Check,
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    Invalid,
+    ListRule,
+)
 from broker.config.values import (
     at_least,
     between,
     each_of,
+    elements_of,
     explained_by,
     format_value,
     gzip_level,
@@ -26,7 +35,7 @@ from broker.config.values import (
 )
 
 
-def key_of(config_type: ConfigType, check: Check | None = None) -> ConfigKey:
+def key_of(config_type: ConfigType, check: Check | ListRule | None = None) -> ConfigKey:
     return ConfigKey("some.key", config_type, None, check, READ_ONLY, "A key.")
 
 
@@ -133,6 +142,52 @@ def test_a_refusal_has_the_words_of_kafka(
 
     shown, _, reason = message.partition("@")
     assert str(refusal.value) == f"Invalid value {shown} for configuration some.key: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "message"),
+    [
+        (
+            ListRule(is_empty_allowed=False),
+            " ",
+            (
+                "Configuration 'some.key' must not be empty. Valid values include: any non-empty"
+                " value"
+            ),
+        ),
+        (
+            ListRule(("a", "b"), is_empty_allowed=False),
+            "",
+            "Configuration 'some.key' must not be empty. Valid values include: [a, b]",
+        ),
+        (ListRule(), "a,,b", "Configuration 'some.key' values must not be empty."),
+        (ListRule(("a",)), ",c", "Configuration 'some.key' values must not be empty."),
+        (
+            ListRule(("a", "b")),
+            "a,c,",
+            "Invalid value c for configuration some.key: String must be one of: a, b",
+        ),
+    ],
+)
+def test_a_refused_list_has_the_words_of_kafka(rule: ListRule, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        parse_value(key_of(ConfigType.LIST, rule), text)
+
+    assert str(refusal.value) == message
+
+
+@given(elements=st.lists(st.sampled_from(["a", "b", "c"])))
+def test_an_element_of_a_list_counts_once(elements: list[str]) -> None:
+    parsed = parse_value(key_of(ConfigType.LIST, ListRule()), " , ".join(elements))
+
+    assert len(set(parsed)) == len(parsed)
+    assert set(parsed) == set(elements)
+    assert sorted(parsed, key=elements.index) == list(parsed)
+
+
+def test_elements_are_those_of_a_list_or_of_its_text() -> None:
+    assert elements_of(("a", "b")) == elements_of("a, b") == ("a", "b")
+    assert elements_of(None) == ()
 
 
 def test_a_refused_secret_is_not_repeated() -> None:

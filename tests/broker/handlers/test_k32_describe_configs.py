@@ -6,7 +6,7 @@ import pytest
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.hash_order import in_hash_order
-from broker.config.keys import ConfigKey
+from broker.config.keys import ConfigKey, ConfigType
 from broker.config.release_keys import is_known
 from broker.config.resource_keys import CLIENT_METRICS_KEYS, GROUP_RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
@@ -428,6 +428,16 @@ def test_an_emulated_release_lists_its_own_keys() -> None:
         "remote.log.delete.on.disable",
     }
     assert not with_3_7 - with_default
+
+
+def test_a_key_has_the_type_of_the_release() -> None:
+    for release, config_type in (("4.1", ConfigType.STRING), ("4.2", ConfigType.LIST)):
+        cluster = new_cluster(broker_api_versions=release, log_dirs="/a,/b, /b")
+        (result,) = describe(cluster, (BROKER, "1", ["log.dirs"]))
+        (entry,) = result.configs
+        assert entry.config_type == config_type
+        assert entry.value == ("/a,/b" if release == "4.2" else "/a,/b, /b")
+        assert entry.synonyms[0].value == "/a,/b, /b"
 
 
 def test_groups_have_configurations_from_4_0_on() -> None:

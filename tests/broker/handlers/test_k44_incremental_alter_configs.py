@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from broker.addresses import Address
 from broker.cluster.cluster import Cluster
@@ -132,6 +133,34 @@ def test_elements_can_be_appended_to_and_subtracted_from_a_list(
 
     assert outcome(results) == [OK]
     assert overrides_of(cluster)["cleanup.policy"] == after
+
+
+def test_listeners_are_a_list_from_4_2_on() -> None:
+    append = (BROKER, "1", [("advertised.listeners", APPEND, "PLAINTEXT://far:1")])
+    old = alter(new_cluster(broker_api_versions="4.1"), append)
+    assert outcome(old) == [
+        (
+            ErrorCode.INVALID_CONFIG,
+            "Config value append is not allowed for config key: advertised.listeners",
+        )
+    ]
+    assert outcome(alter(new_cluster(broker_api_versions="4.2"), append)) == [OK]
+
+
+def test_a_list_that_repeats_elements_is_kept_as_it_is_and_told() -> None:
+    cluster = new_cluster(broker_api_versions="4.2")
+    change = (TOPIC, "orders", [("cleanup.policy", SET, "delete,delete")])
+
+    with capture_logs() as lines:
+        assert outcome(alter(cluster, change, validate_only=True)) == [OK]
+        assert lines == []
+        assert outcome(alter(cluster, change)) == [OK]
+
+    assert [line["key"] for line in lines] == ["cleanup.policy"]
+    assert overrides_of(cluster)["cleanup.policy"] == "delete,delete"
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    assert topic.config["cleanup.policy"] == ("delete",)
 
 
 def test_append_starts_from_the_default_of_kafka_and_not_of_the_broker() -> None:
