@@ -17,6 +17,7 @@ from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import DEFAULT_RELEASE
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster, make_context
 
@@ -254,8 +255,11 @@ def test_it_never_falls_and_is_the_end_after_an_append_with_enough_in_sync(
 def test_records_behind_it_are_not_deleted() -> None:
     _cluster, topic, partition = with_unread()
 
-    assert check_record_deletion(topic, partition, 1, 2)[0] == ErrorCode.OFFSET_OUT_OF_RANGE
-    assert check_record_deletion(topic, partition, 1, -1) == (ErrorCode.NONE, 1)
+    assert (
+        check_record_deletion(topic, partition, 1, 2, DEFAULT_RELEASE)[0]
+        == ErrorCode.OFFSET_OUT_OF_RANGE
+    )
+    assert check_record_deletion(topic, partition, 1, -1, DEFAULT_RELEASE) == (ErrorCode.NONE, 1)
 
 
 @pytest.mark.parametrize(("start_offset", "expected"), [(0, 0), (1, 1), (2, 1)])
