@@ -1,4 +1,4 @@
-"""Our broker as 3.9, 4.0, 4.1 and 4.4, beside Apache Kafka of the same release."""
+"""Our broker as 3.9 and each release from 4.0 to 4.4, beside Apache Kafka of the same release."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ from scenarios.maven import CannotRunError, fetch_jars
 from tests.interop.apache_kafka import VERSION, ApacheKafka
 from tests.interop.raw_client import RawClient
 
-RELEASES = ("3.9.1", "4.0.0", "4.1.0", "4.4.0")
+RELEASES = ("3.9.1", "4.0.0", "4.1.0", "4.2.0", "4.3.0", "4.4.0")
 TOOLS = (
     f"org.apache.kafka:kafka_2.13:{VERSION}",
     f"org.apache.kafka:kafka-tools:{VERSION}",
@@ -51,10 +51,24 @@ SET_BY_THE_FIXTURE = {
 }
 # docs/compatibility.md lists what differs; eligible leader replicas set min.insync.replicas.
 OTHER_DEFAULTS = {"ssl.truststore.type", "min.insync.replicas", "security.inter.broker.protocol"}
-SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6, "4.4.0": 7}
-HIGHEST_METADATA_VERSIONS = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27, "4.4.0": 33}
+SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6, "4.2.0": 7, "4.3.0": 7, "4.4.0": 7}
+HIGHEST_METADATA_VERSIONS = {
+    "3.9.1": 21,
+    "4.0.0": 25,
+    "4.1.0": 27,
+    "4.2.0": 29,
+    "4.3.0": 30,
+    "4.4.0": 33,
+}
 # Below are records that a safe downgrade would lose.
-LOWEST_SAFE_METADATA_VERSIONS = {"3.9.1": 18, "4.0.0": 23, "4.1.0": 23, "4.4.0": 33}
+LOWEST_SAFE_METADATA_VERSIONS = {
+    "3.9.1": 18,
+    "4.0.0": 23,
+    "4.1.0": 23,
+    "4.2.0": 29,
+    "4.3.0": 30,
+    "4.4.0": 33,
+}
 # Keys of Kafka 4.2 to 4.4 that this broker does not have yet, or with other defaults: among them
 # are those of tiered storage and of assignment intervals (KIP-1263).
 LATER_KEYS = re.compile(
