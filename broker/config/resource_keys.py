@@ -40,6 +40,7 @@ from protocol.releases import Release
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
     ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
+    ConfigKey("consumer.assignment.interval.ms", INT,   0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a consumer group. Kafka's default is 1000."),
     ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
@@ -48,6 +49,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("share.delivery.count.limit",     INT,    5,                  at_least(2),              READ_ONLY, "Deliveries of a record after which it is archived."),
     ConfigKey("share.partition.max.record.locks", INT,  2000,               at_least(100),            READ_ONLY, "Records of a partition that may be in flight."),
     ConfigKey("share.renew.acknowledge.enable", BOOLEAN, True,              None,                     READ_ONLY, "Whether members may renew the locks of records."),
+    ConfigKey("share.assignment.interval.ms",   INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a share group. Kafka's default is 1000."),
     ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),
     ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, False,  None,                     READ_ONLY, "Whether records of the dead letter queue have the key and the value of the dead letter."),
     ConfigKey("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
@@ -99,8 +101,10 @@ MATCH_PARAMETERS = frozenset(
 
 # These keys of a group get their default from the broker's key with `group.` before the name.
 _WITH_BROKER_DEFAULT = (
+    "consumer.assignment.interval.ms",
     "consumer.heartbeat.interval.ms",
     "consumer.session.timeout.ms",
+    "share.assignment.interval.ms",
     "share.heartbeat.interval.ms",
     "share.session.timeout.ms",
     "share.record.lock.duration.ms",

@@ -434,7 +434,9 @@ class GroupCoordinator:
             size_max=self.table.config["group.consumer.max.size"],
         )
         if is_static and not was_classic and self._can_downgrade(group, frozenset()):
-            self._downgrade(group, frozenset(), now_ms)
+            classic = self._downgrade(group, frozenset(), now_ms)
+            if group.group_epoch > group.assignment_epoch:
+                classic.prepare_rebalance(now_ms)
         return result
 
     def describe_consumer_group(self, group_id: str) -> ConsumerGroupDescription | Refusal:

@@ -38,9 +38,10 @@ M = TypeVar("M", bound=ModernMember)
 T = TypeVar("T")
 
 
-class MemberRecords(NamedTuple, Generic[M, T]):
-    """What makes the records of a member; each is called with the id of the group first."""
+class RecordMakers(NamedTuple, Generic[M, T]):
+    """What makes the records of a group; each is called with the id of the group first."""
 
+    target_epoch: Callable[[str, int, int], CoordinatorRecord]
     member: Callable[[str, M], CoordinatorRecord]
     current: Callable[[str, M], CoordinatorRecord]
     target: Callable[[str, str, T], CoordinatorRecord]
@@ -57,12 +58,14 @@ class ModernGroup(ABC, Generic[M, T]):
         self,
         group_id: str,
         nothing: T,
-        records: MemberRecords[M, T],
+        records: RecordMakers[M, T],
         rules: GetModernRules,
         offsets: OffsetTable | None,
     ) -> None:
         self.group_id = group_id
         self.group_epoch = self.assignment_epoch = rules().first_epoch
+        self.assignment_ms = 0
+        """When the targets were computed; 0 lets the next ones be computed at once."""
         self.members: dict[str, M] = {}
         self.offsets = OffsetTable() if offsets is None else offsets
         self.has_current_metadata = False
@@ -143,6 +146,25 @@ class ModernGroup(ABC, Generic[M, T]):
             if self._targets.get(member_id) != target:
                 self._targets[member_id] = target
                 self.unwritten.append(self._records.target(self.group_id, member_id, target))
+
+    def may_assign(self, interval_ms: int, now_ms: int) -> bool:
+        """Return whether targets have to be computed, and may be now."""
+        return self.group_epoch > self.assignment_epoch and self.rules.may_assign(
+            self.assignment_ms, interval_ms, now_ms
+        )
+
+    def _note_targets(self, now_ms: int) -> None:
+        """Note that the targets are those of the group's epoch, computed now."""
+        self.assignment_epoch, self.assignment_ms = self.group_epoch, now_ms
+        written_ms = now_ms if self.rules.has_assignment_interval else 0
+        self.unwritten.append(
+            self._records.target_epoch(self.group_id, self.assignment_epoch, written_ms)
+        )
+
+    def forget_empty_interval(self) -> None:
+        """Let the next member get its target at once: nobody is left who would wait for others."""
+        if not self.members and self.rules.forgets_empty_interval:
+            self._note_targets(0)
 
     # Committed offsets -------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ class PendingCommit(NamedTuple):
 class PreparedCommit(NamedTuple):
     """What a commit appends, with the error code of each offset of the request.
 
-    `to_check` is the request without offsets that are refused whoever commits them.
+    `to_check` is the request without the offsets that nobody may commit.
     """
 
     error_codes: list[ErrorCode]

@@ -8,6 +8,8 @@ Behaviour:
       (broker.api.versions), then it gets what it has.
     - The broker computes the target assignment, with the assignor that most members ask for. A
       member gets a partition once its last owner no longer reports it, or is gone.
+    - From Kafka 4.3 on assignments are computed once in the group's consumer.assignment.interval.ms
+      (KIP-1263); its default is 0 here.
     - Members subscribe to topics by name, or by an RE2 expression (v1+). The broker resolves it
       after the request, so its topics are in the response to the next heartbeat.
     - From v1 members choose their id. In v0 the broker gives one to a member without, in the form

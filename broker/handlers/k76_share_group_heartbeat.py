@@ -7,6 +7,8 @@ Behaviour:
       FENCED_MEMBER_EPOCH before Kafka 4.2 (broker.api.versions), then it gets what it has.
     - The state of a new partition is created after the heartbeat that subscribes to it. The next
       heartbeat of a member assigns it.
+    - From Kafka 4.3 on assignments are computed once in the group's share.assignment.interval.ms
+      (KIP-1263); its default is 0 here.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
     - Errors: INVALID_REQUEST, GROUP_ID_NOT_FOUND (also for a group of another type),
       UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.

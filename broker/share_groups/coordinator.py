@@ -32,6 +32,7 @@ InitializeState = Callable[[str, int, Sequence[TopicIdPartition], int], list[boo
 
 SESSION_TIMEOUT_KEY = "share.session.timeout.ms"
 HEARTBEAT_INTERVAL_KEY = "share.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL_KEY = "share.assignment.interval.ms"
 GROUP_TYPE = "share"
 """The type of the groups, and their protocol type."""
 
@@ -115,7 +116,13 @@ class ShareGroupCoordinator:
         if isinstance(before, Refusal):
             return before
         self._groups[group.group_id] = group
-        member = group.heartbeat(before, request, self._topics)
+        member = group.heartbeat(
+            before,
+            request,
+            self._topics,
+            now_ms,
+            interval_ms=self._setting(group.group_id, ASSIGNMENT_INTERVAL_KEY),
+        )
         self._restart_session(group, member.member_id, now_ms)
         self._initialize_later(group, now_ms)
         self._write(group, now_ms)

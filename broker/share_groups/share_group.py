@@ -11,7 +11,7 @@ from uuid import UUID
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
-from broker.groups.modern_rules import GetModernRules, default_rules
+from broker.groups.modern_rules import GetModernRules, ModernRules, default_rules
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group_records import (
@@ -36,6 +36,8 @@ class ShareGroup:
         self.group_id = group_id
         self._rules = rules
         self.group_epoch = self.assignment_epoch = rules().first_epoch
+        self.assignment_ms = 0
+        """When the targets were computed; 0 lets the next ones be computed at once."""
         self.members: dict[str, ShareMember] = {}
         self.targets: dict[str, Assignment] = {}
         self.initialized: dict[UUID, set[int]] = {}
@@ -74,6 +76,11 @@ class ShareGroup:
             and not self._has_unassigned(self._metadata)
         )
 
+    @property
+    def rules(self) -> ModernRules:
+        """What the release says about the group now."""
+        return self._rules()
+
     def take_records(self) -> list[CoordinatorRecord]:
         """Return the records that were not written yet."""
         records, self.unwritten = self.unwritten, []
@@ -95,7 +102,7 @@ class ShareGroup:
                 return self.unknown_member(request.member_id)
             return ShareMember(request.member_id)
         received = request.member_epoch
-        if received == JOIN_EPOCH and self._rules().can_rejoin_at_once:
+        if received == JOIN_EPOCH and self.rules.can_rejoin_at_once:
             return member
         if received > member.member_epoch:
             return Refusal(
@@ -122,9 +129,19 @@ class ShareGroup:
         )
 
     def heartbeat(
-        self, before: ShareMember, request: ShareHeartbeat, topics: TopicSource
+        self,
+        before: ShareMember,
+        request: ShareHeartbeat,
+        topics: TopicSource,
+        now_ms: int,
+        *,
+        interval_ms: int = 0,
     ) -> ShareMember:
-        """Take a heartbeat of a checked member; return the member with its new assignment."""
+        """Take a heartbeat of a checked member; return the member with its new assignment.
+
+        The targets of a new epoch are computed, or later if the last ones are newer than the
+        interval.
+        """
         member = self._updated(before, request)
         is_new = before.member_id not in self.members
         self.members[member.member_id] = member
@@ -134,11 +151,18 @@ class ShareGroup:
         if names_changed:
             self._subscribe()
         metadata = tuple(map(topics.get, self._subscribed))
-        if names_changed or metadata != self._metadata or self._has_unassigned(metadata):
+        awaits_targets = self.group_epoch > self.assignment_epoch
+        has_new_partitions = (
+            not (awaits_targets and self.rules.has_assignment_interval)
+        ) and self._has_unassigned(metadata)
+        begins_epoch = names_changed or has_new_partitions or metadata != self._metadata
+        if begins_epoch:
             self.begin_epoch(topics)
-        if self.group_epoch > self.assignment_epoch:
-            self._assign(topics)
-        return self._reconcile(member)
+        if self.group_epoch > self.assignment_epoch and self.rules.may_assign(
+            self.assignment_ms, interval_ms, now_ms
+        ):
+            self._assign(topics, now_ms)
+        return self._reconcile(member, topics, has_other_topics=begins_epoch)
 
     def _updated(self, before: ShareMember, request: ShareHeartbeat) -> ShareMember:
         names = request.subscribed_topic_names
@@ -159,6 +183,8 @@ class ShareGroup:
         self.unwritten += member_tombstones(self.group_id, member_id)
         self._subscribe()
         self.begin_epoch(topics)
+        if not self.members and self.rules.forgets_empty_interval:
+            self._note_targets(0)
 
     def delete(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group, which has no members."""
@@ -183,7 +209,7 @@ class ShareGroup:
                 return True
         return False
 
-    def _assign(self, topics: TopicSource) -> None:
+    def _assign(self, topics: TopicSource, now_ms: int) -> None:
         """Compute the target assignment of the group's epoch."""
         subscriptions = {
             member_id: self._assignable(member.subscribed_topic_names, topics)
@@ -194,8 +220,13 @@ class ShareGroup:
             if target != self.targets.get(member_id):
                 self.unwritten.append(target_record(self.group_id, member_id, target))
         self.targets = targets
-        self.assignment_epoch = self.group_epoch
-        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
+        self._note_targets(now_ms)
+
+    def _note_targets(self, now_ms: int) -> None:
+        """Note that the targets are those of the group's epoch, computed now."""
+        self.assignment_epoch, self.assignment_ms = self.group_epoch, now_ms
+        written_ms = now_ms if self.rules.has_assignment_interval else 0
+        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch, written_ms))
 
     def _assignable(
         self, topic_names: frozenset[str], topics: TopicSource
@@ -212,19 +243,33 @@ class ShareGroup:
                 ]
         return found
 
-    def _reconcile(self, member: ShareMember) -> ShareMember:
-        """Give a member its target, if that is of another epoch than the member."""
-        if member.member_epoch == self.assignment_epoch:
+    def _reconcile(
+        self, member: ShareMember, topics: TopicSource, *, has_other_topics: bool
+    ) -> ShareMember:
+        """Give a member its target, if that is of another epoch than the member.
+
+        A member gets no partitions of topics that it no longer subscribes to.
+        """
+        target: Assignment = self.targets.get(member.member_id, {})
+        if self.rules.follows_subscriptions:
+            found = map(topics.get, member.subscribed_topic_names)
+            subscribed = {topic.topic_id for topic in found if topic is not None}
+            target = {key: indexes for key, indexes in target.items() if key in subscribed}
+        if member.member_epoch != self.assignment_epoch:
+            updated = replace(
+                member,
+                assigned=target,
+                member_epoch=self.assignment_epoch,
+                previous_member_epoch=member.member_epoch,
+            )
+        elif has_other_topics and self.rules.follows_subscriptions:
+            updated = replace(member, assigned=target)
+        else:
             return member
-        member = replace(
-            member,
-            assigned=self.targets.get(member.member_id, {}),
-            member_epoch=self.assignment_epoch,
-            previous_member_epoch=member.member_epoch,
-        )
-        self.members[member.member_id] = member
-        self.unwritten.append(current_record(self.group_id, member))
-        return member
+        if updated != member:
+            self.members[member.member_id] = updated
+            self.unwritten.append(current_record(self.group_id, updated))
+        return updated
 
     # Share state -----------------------------------------------------------------------------
 

@@ -70,10 +70,10 @@ LOWEST_SAFE_METADATA_VERSIONS = {
     "4.4.0": 33,
 }
 # Keys of Kafka 4.2 to 4.4 that this broker does not have yet, or with other defaults: among them
-# are those of tiered storage and of assignment intervals (KIP-1263).
+# are those of tiered storage, and assignment intervals (KIP-1263).
 LATER_KEYS = re.compile(
     r"(group\.)?(share|streams)\..*|errors\.deadletterqueue\..*|(log\.)?remote\.copy\.lag\..*"
-    r"|(group\.)?consumer\.(min\.|max\.)?assignment\.interval\.ms|max\.decompressed\.message\.bytes"
+    r"|(group\.)?consumer\.assignment\.interval\.ms|max\.decompressed\.message\.bytes"
 )
 
 

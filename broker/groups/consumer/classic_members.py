@@ -58,8 +58,11 @@ def join(
         elif current is not None:
             before = replace_static(group, current, member_id)
     member = _joined(before or ConsumerMember(member_id), request, subscription)
+    if group.rules.follows_subscriptions:
+        member = replace(member, subscribed_topic_regex="")
+    assigning = consumers.assigning(group, assignors, now_ms)
     member = store(
-        group, before, member, subscription.owned_partitions, consumers.topics, assignors
+        group, before, member, subscription.owned_partitions, consumers.topics, assigning
     )
     sessions = consumers.sessions
     sessions.complete(group, member_id, Step.JOIN)
@@ -125,7 +128,7 @@ def sync(
         return SyncResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     sessions = consumers.sessions
     is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS
-    if group.group_epoch > member.member_epoch and not is_revoking:
+    if group.epoch_to_reach > member.member_epoch and not is_revoking:
         sessions.begin(group, member, Step.JOIN, now_ms)
         return SyncResult(ErrorCode.REBALANCE_IN_PROGRESS)
     sessions.complete(group, member.member_id, Step.SYNC)
@@ -153,7 +156,7 @@ def heartbeat(
     sessions = consumers.sessions
     sessions.restart(group, member.member_id, member.classic.session_timeout_ms, now_ms)
     if (
-        member.member_epoch >= group.group_epoch
+        member.member_epoch >= group.epoch_to_reach
         and member.state is not MemberState.UNREVOKED_PARTITIONS
         and not _has_free_partitions(group, member)
     ):

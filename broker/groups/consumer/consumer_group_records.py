@@ -56,9 +56,16 @@ def target_record(group_id: str, member_id: str, target: Assignment) -> Coordina
     return _target_key(group_id, member_id), encode_data(value, _VERSION)
 
 
-def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorRecord:
-    """Return the record of the epoch of the target assignment."""
-    value = schema.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
+def target_epoch_record(
+    group_id: str, assignment_epoch: int, assignment_ms: int
+) -> CoordinatorRecord:
+    """Return the record of the epoch of the target assignment, and when it was computed.
+
+    A time of 0 is not written, and lets the next one be computed at once.
+    """
+    value = schema.ConsumerGroupTargetAssignmentMetadataValue(
+        assignment_epoch=assignment_epoch, assignment_timestamp=assignment_ms
+    )
     key = schema.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
     return encode_key(key), encode_data(value, _VERSION)
 

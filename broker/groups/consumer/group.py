@@ -26,7 +26,7 @@ from broker.groups.consumer.reconciliation import reconcile
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
-from broker.groups.modern_group import MemberRecords, ModernGroup
+from broker.groups.modern_group import ModernGroup, RecordMakers
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -46,8 +46,12 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         offsets: OffsetTable | None = None,
         rules: GetModernRules = default_rules,
     ) -> None:
-        records = MemberRecords(
-            member_record, self._current_record, target_record, member_tombstones
+        records = RecordMakers(
+            target_epoch_record,
+            member_record,
+            self._current_record,
+            target_record,
+            member_tombstones,
         )
         super().__init__(group_id, NO_PARTITIONS, records, rules, offsets)
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
@@ -165,6 +169,12 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         self.has_current_metadata = True
         self.must_rise = False
 
+    @property
+    def epoch_to_reach(self) -> int:
+        """The epoch for which members of the classic protocol have to join again."""
+        waits_for_targets = self.rules.has_assignment_interval
+        return self.assignment_epoch if waits_for_targets else self.group_epoch
+
     def preferred_assignor(self, default: str) -> str:
         """Return the assignor that most members ask for."""
         counts = Counter(
@@ -174,7 +184,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         )
         return counts.most_common(1)[0][0] if counts else default
 
-    def update_targets(self, assignor: Assignor, topics: TopicSource) -> None:
+    def update_targets(self, assignor: Assignor, topics: TopicSource, now_ms: int) -> None:
         """Compute the target assignment of the group's epoch."""
         subscribed = {topic.name: topic for topic in self.subscribed_topics(topics)}
         ids_of: dict[frozenset[str], list[UUID]] = {}
@@ -198,16 +208,15 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
             )
         )
         self._set_targets(targets)
-        self.assignment_epoch = self.group_epoch
-        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
+        self._note_targets(now_ms)
 
-    def assign(self, targets: Mapping[str, Assignment], topics: TopicSource) -> None:
+    def assign(self, targets: Mapping[str, Assignment], topics: TopicSource, now_ms: int) -> None:
         """Begin an epoch whose target assignment is given, instead of computed by an assignor.
 
         Members that are missing in it get nothing. The next epoch has a computed one again.
         """
         self.update_epoch(topics, must_rise=True)
-        self.update_targets(lambda _spec: dict(targets), topics)
+        self.update_targets(lambda _spec: dict(targets), topics, now_ms)
         self._manual_epoch = self.group_epoch
 
     @property
@@ -215,15 +224,35 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         """Whether the target assignment of the group's epoch is one that `assign` was given."""
         return self._manual_epoch == self.group_epoch
 
-    def reconcile(self, member: ConsumerMember, reported: Assignment | None) -> ConsumerMember:
+    def reconcile(
+        self,
+        member: ConsumerMember,
+        reported: Assignment | None,
+        topics: TopicSource,
+        *,
+        has_other_topics: bool = False,
+    ) -> ConsumerMember:
         """Move a member towards its target as far as it can go; return it as it is then.
 
         `reported` is what the member says it owns, or None if its request has none.
+        `has_other_topics`: the member has just changed its subscription.
         """
-        if member.is_reconciled_to(self.assignment_epoch):
+        if member.is_reconciled_to(self.assignment_epoch) and not has_other_topics:
             return member
+        subscribed = None
+        if self.rules.follows_subscriptions:
+            found = map(topics.get, self.topic_names_of(member))
+            subscribed = frozenset(topic.topic_id for topic in found if topic is not None)
         target = self.target_of(member.member_id)
-        updated = reconcile(member, self.assignment_epoch, target, self._owned, reported)
+        updated = reconcile(
+            member,
+            self.assignment_epoch,
+            target,
+            self._owned,
+            reported,
+            subscribed,
+            has_other_topics=has_other_topics,
+        )
         if updated != member:
             self.write_assignment(updated)
         return updated
@@ -251,7 +280,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
             target_record(self.group_id, member_id, target)
             for member_id, target in self._targets.items()
         ]
-        self.unwritten.append(target_epoch_record(self.group_id, group_epoch))
+        self._note_targets(0)
         self.unwritten += [
             self._current_record(self.group_id, member) for member in members.values()
         ]

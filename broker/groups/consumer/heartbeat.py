@@ -6,7 +6,7 @@ moves towards its target. Source: Kafka's `GroupMetadataManager.consumerGroupHea
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, is_subset, with_epoch
@@ -149,21 +149,36 @@ def _check_regex(group: ConsumerGroup, request: ConsumerHeartbeat) -> Refusal | 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """How targets are computed at a time.
+
+    `assignors` are those of the broker, the default one first. `interval_ms` is the least time
+    between two computations.
+    """
+
+    assignors: Mapping[str, Assignor]
+    interval_ms: int
+    now_ms: int
+
+    @property
+    def default(self) -> str:
+        """The assignor of a group whose members ask for none."""
+        return next(iter(self.assignors))
+
+
 def update(
-    group: ConsumerGroup,
-    request: ConsumerHeartbeat,
-    topics: TopicSource,
-    assignors: Mapping[str, Assignor],
+    group: ConsumerGroup, request: ConsumerHeartbeat, topics: TopicSource, assigning: Assigning
 ) -> tuple[ConsumerMember | None, ConsumerMember]:
     """Carry out a checked heartbeat that does not leave; return the member before and after.
 
-    A new member was None before. `assignors` are those of the broker, the default one first.
+    A new member was None before.
     """
     before = _member_before(group, request)
     member = _updated(before or ConsumerMember(request.member_id), request)
     must_rise = group.group_epoch == 0 or group.must_rise
     reported = request.owned_partitions
-    return before, store(group, before, member, reported, topics, assignors, must_rise=must_rise)
+    return before, store(group, before, member, reported, topics, assigning, must_rise=must_rise)
 
 
 def store(
@@ -172,27 +187,47 @@ def store(
     member: ConsumerMember,
     reported: Assignment | None,
     topics: TopicSource,
-    assignors: Mapping[str, Assignor],
+    assigning: Assigning,
     *,
     must_rise: bool = False,
 ) -> ConsumerMember:
     """Store a member with its subscription, and move it towards its target; return it then.
 
-    The group gets a new epoch if it must, or if subscriptions or topics have changed.
+    The group gets a new epoch if it must, or if subscriptions or topics have changed. Its targets
+    are computed then, or later if the last ones are new.
     """
+    has_other_topics = False
     if before is None or member != before:
         previous = before or ConsumerMember(member.member_id)
-        must_rise |= member.subscribed_topic_names != previous.subscribed_topic_names
-        group.write_member(member)
-        if member.subscribed_topic_regex != previous.subscribed_topic_regex:
-            group.forget_unused_regex(previous.subscribed_topic_regex)
-            must_rise |= member.subscribed_topic_regex in group.resolved_regexes
+        has_other_topics = (
+            member.subscribed_topic_names != previous.subscribed_topic_names
+            or member.subscribed_topic_regex != previous.subscribed_topic_regex
+        )
+        must_rise |= _write(group, previous, member, assigning.default)
     if must_rise or not group.has_current_metadata:
         group.update_epoch(topics, must_rise=must_rise)
-    if group.group_epoch > group.assignment_epoch:
-        name = group.preferred_assignor(next(iter(assignors)))
-        group.update_targets(assignors[name], topics)
-    return group.reconcile(member, reported)
+    if group.may_assign(assigning.interval_ms, assigning.now_ms):
+        name = group.preferred_assignor(assigning.default)
+        group.update_targets(assigning.assignors[name], topics, assigning.now_ms)
+    return group.reconcile(member, reported, topics, has_other_topics=has_other_topics)
+
+
+def _write(
+    group: ConsumerGroup, previous: ConsumerMember, member: ConsumerMember, default_assignor: str
+) -> bool:
+    """Write what a member says about itself; return whether the group needs a new epoch for it."""
+    asks_for_other = member.server_assignor != previous.server_assignor
+    counts_assignor = asks_for_other and group.rules.follows_assignors
+    assignor = group.preferred_assignor(default_assignor) if counts_assignor else ""
+    group.write_member(member)
+    must_rise = member.subscribed_topic_names != previous.subscribed_topic_names
+    if member.subscribed_topic_regex != previous.subscribed_topic_regex:
+        group.forget_unused_regex(previous.subscribed_topic_regex)
+        must_rise |= member.subscribed_topic_regex in group.resolved_regexes
+        must_rise |= group.rules.follows_subscriptions and not member.subscribed_topic_regex
+    if counts_assignor:
+        must_rise |= group.preferred_assignor(default_assignor) != assignor
+    return must_rise
 
 
 def _member_before(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember | None:
@@ -277,6 +312,7 @@ def fence(group: ConsumerGroup, member_ids: Sequence[str], topics: TopicSource) 
         group.forget_unused_regex(member.subscribed_topic_regex)
     if removed:
         group.update_epoch(topics, must_rise=True)
+        group.forget_empty_interval()
 
 
 def needs_resolution(

@@ -10,6 +10,7 @@ from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.heartbeat import (
+    Assigning,
     fence,
     leave_for_a_while,
     needs_resolution,
@@ -34,6 +35,7 @@ GroupSetting = Callable[[str, str], int]
 
 SESSION_TIMEOUT_KEY = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL_KEY = "consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL_KEY = "consumer.assignment.interval.ms"
 
 _ASSIGNORS: Mapping[str, Assignor] = {"uniform": assign_uniformly, "range": assign_ranges}
 _ASSIGNOR_CLASSES: Mapping[str, str] = {
@@ -89,7 +91,8 @@ class ConsumerMembership:
         refresh_interval_ms: int,
     ) -> HeartbeatResult:
         """Carry out a checked heartbeat that does not leave."""
-        before, member = update(group, request, self.topics, assignors)
+        assigning = self.assigning(group, assignors, now_ms)
+        before, member = update(group, request, self.topics, assigning)
         if before is None or _has_moved(before, member):
             self.sessions.watch_revocation(group, member, now_ms)
         self._restart_session(group, member, now_ms)
@@ -109,6 +112,12 @@ class ConsumerMembership:
             heartbeat_interval_ms=self._setting(group.group_id, HEARTBEAT_INTERVAL_KEY),
             assignment=member.assigned_partitions if needs_assignment else None,
         )
+
+    def assigning(
+        self, group: ConsumerGroup, assignors: Mapping[str, Assignor], now_ms: int
+    ) -> Assigning:
+        """Return how the targets of a group are computed now."""
+        return Assigning(assignors, self._setting(group.group_id, ASSIGNMENT_INTERVAL_KEY), now_ms)
 
     def keep_session(
         self,
@@ -171,7 +180,7 @@ class ConsumerMembership:
 
     def assign(self, group: ConsumerGroup, targets: Mapping[str, Assignment], now_ms: int) -> None:
         """Begin a new epoch with a given target assignment."""
-        group.assign(targets, self.topics)
+        group.assign(targets, self.topics, now_ms)
         self.write(group, now_ms)
 
     # Timers ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from broker.groups.modern_group import MemberRecords, ModernGroup
+from broker.groups.modern_group import ModernGroup, RecordMakers
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import OffsetToCommit
@@ -35,7 +35,9 @@ from protocol.errors import ErrorCode
 STANDBY_REPLICAS = "num.standby.replicas"
 """The number of standby tasks of each task, among the configurations that targets depend on."""
 
-_RECORDS = MemberRecords(member_record, current_record, target_record, member_tombstones)
+_RECORDS = RecordMakers(
+    target_epoch_record, member_record, current_record, target_record, member_tombstones
+)
 
 
 class StreamsGroupState(Enum):
@@ -77,8 +79,6 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         rules: GetModernRules = default_rules,
     ) -> None:
         super().__init__(group_id, NOTHING_TARGETED, _RECORDS, rules, offsets)
-        self.assignment_ms = 0
-        """When the targets were computed; 0 lets the next ones be computed at once."""
         self.topology: Topology | None = None
         self.validated_topology_epoch = -1
         """The epoch of the topology if the group can work with it, or -1."""
@@ -119,9 +119,7 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         """Remove a member and begin a new epoch."""
         self.remove_member(member_id)
         self.rebalance()
-        if not self.members:
-            # Nobody is left who would wait for it. The next member gets tasks at once.
-            self._note_targets(0)
+        self.forget_empty_interval()
 
     # Topology, epochs and targets --------------------------------------------------------------
 
@@ -168,10 +166,6 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
             targets = assign_stickily(self.members, subtopologies, offsets, standby_replicas)
         self._set_targets(targets)
         self._note_targets(now_ms)
-
-    def _note_targets(self, now_ms: int) -> None:
-        self.assignment_epoch, self.assignment_ms = self.group_epoch, now_ms
-        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch, now_ms))
 
     def reconcile(
         self, member: StreamsMember, target: TargetTasks, reported: TargetTasks | None

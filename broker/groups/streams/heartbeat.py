@@ -252,14 +252,10 @@ def update(
     if settings.is_delayed:
         statuses.append(_delayed("initial rebalance delay"))
     else:
-        if group.assignment_epoch < group.group_epoch:
-            if (
-                group.assignment_ms
-                and now_ms < group.assignment_ms + settings.assignment_interval_ms
-            ):
-                statuses.append(_delayed("assignment interval"))
-            else:
-                group.update_targets(now_ms)
+        if group.may_assign(settings.assignment_interval_ms, now_ms):
+            group.update_targets(now_ms)
+        elif group.assignment_epoch < group.group_epoch:
+            statuses.append(_delayed("assignment interval"))
         target = group.target_of(member.member_id)
     return group.reconcile(member, target, request.owned), statuses
 

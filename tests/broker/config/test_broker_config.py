@@ -372,6 +372,8 @@ def test_keys_that_brokers_share() -> None:
         "controller.mutation.time.us",
         "errors.deadletterqueue.auto.create.topics.enable",
         "errors.deadletterqueue.topic.name.prefix",
+        "group.consumer.assignment.interval.ms",
+        "group.share.assignment.interval.ms",
         "group.streams.assignment.interval.ms",
         "log.cleaner.backoff.ms",
         "log.memory.max.bytes",

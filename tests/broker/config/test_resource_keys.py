@@ -20,12 +20,15 @@ def problem(release: str, name: str, value: str) -> str | None:
         (LIMIT, "4.2", "4.3"),
         (LOCKS, "4.2", "4.3"),
         ("share.renew.acknowledge.enable", "4.2", "4.3"),
+        ("consumer.assignment.interval.ms", "4.2", "4.3"),
+        ("share.assignment.interval.ms", "4.2", "4.3"),
         (QUEUE, "4.3", "4.4"),
         ("errors.deadletterqueue.copy.record.enable", "4.3", "4.4"),
     ],
 )
 def test_a_group_has_a_key_from_its_first_release_on(name: str, before: str, since: str) -> None:
     value = {LIMIT: "7", LOCKS: "300"}.get(name, "true")
+    value = "500" if name.endswith(".ms") else value
 
     assert problem(before, name, value) == f"Unknown group config name: {name}"
     assert problem(since, name, value) is None
@@ -37,6 +40,8 @@ def test_a_group_has_a_key_from_its_first_release_on(name: str, before: str, sin
         (LIMIT, ("11", "12"), "2 to 10"),
         (LOCKS, ("4001", "9999"), "100 to 4000"),
         ("share.record.lock.duration.ms", ("14999", "60001"), "15000 to 60000"),
+        ("consumer.assignment.interval.ms", ("15001", "99999"), "0 to 15000"),
+        ("share.assignment.interval.ms", ("15001", "99999"), "0 to 15000"),
     ],
 )
 def test_the_bounds_of_the_brokers_hold_for_the_limits_of_a_group(

@@ -16,6 +16,7 @@ from tests.broker.groups.consumer.classic_clients import (
     heartbeat,
     join,
     partitions,
+    subscription,
     sync,
 )
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver
@@ -186,6 +187,19 @@ def test_a_classic_client_with_the_same_instance_replaces_the_last_new_one_witho
     group = the_group(driver)
     assert (group.state, joined.error_code) == (GroupState.STABLE, ErrorCode.NONE)
     assert partitions(sync(driver, joined.member_id, joined.generation_id, group_instance_id="i"))
+
+
+def test_a_group_that_is_downgraded_before_it_has_a_target_rebalances() -> None:
+    driver = ConsumerDriver(release=(4, 3), group_consumer_assignment_interval_ms=1000)
+    driver.join("new", group_instance_id="i")
+    driver.heartbeat("new", -2, group_instance_id="i")
+    driver.topics.create("u", 1)
+    join(
+        driver,
+        group_instance_id="i",
+        protocols={"cooperative-sticky": subscription([], "t", "u")},
+    )
+    assert the_group(driver).state is GroupState.PREPARING_REBALANCE
 
 
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])

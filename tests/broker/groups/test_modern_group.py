@@ -1,5 +1,7 @@
 """What groups of consumers and of Kafka Streams have in common."""
 
+from functools import partial
+
 from broker.errors import Refusal
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
@@ -11,8 +13,8 @@ from protocol.errors import ErrorCode
 
 def test_the_first_epoch_is_that_of_the_release() -> None:
     for release, epoch in (((4, 2), 0), ((4, 3), 1)):
-        consumers = ConsumerGroup("g", rules=lambda release=release: rules_of(release))
-        streams = StreamsGroup("g", rules=lambda release=release: rules_of(release))
+        rules = partial(rules_of, release)
+        consumers, streams = ConsumerGroup("g", rules=rules), StreamsGroup("g", rules=rules)
         assert (consumers.group_epoch, consumers.assignment_epoch) == (epoch, epoch)
         assert (streams.group_epoch, streams.assignment_epoch) == (epoch, epoch)
 

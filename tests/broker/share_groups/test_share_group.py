@@ -1,5 +1,6 @@
 """One share group: epochs, members and assignments."""
 
+from typing import Any
 from uuid import UUID
 
 from broker.errors import Refusal
@@ -12,6 +13,7 @@ from protocol.coordinator_records import GROUP_RECORDS, decode_key, decode_value
 from protocol.errors import ErrorCode
 
 TOPIC_ID = UUID(int=7)
+NOW_MS = 1_000
 
 
 class Topics:
@@ -38,13 +40,21 @@ class Topics:
 
 
 def beat(
-    group: ShareGroup, topics: Topics, member_id: str, epoch: int, *names: str
+    group: ShareGroup,
+    topics: Topics,
+    member_id: str,
+    epoch: int,
+    *names: str,
+    now_ms: int = NOW_MS,
+    interval_ms: int = 0,
 ) -> ShareMember | Refusal:
     request = ShareHeartbeat(
         "g", member_id, epoch, "client", "/host", subscribed_topic_names=names or None
     )
     before = group.find_member(request)
-    return before if isinstance(before, Refusal) else group.heartbeat(before, request, topics)
+    if isinstance(before, Refusal):
+        return before
+    return group.heartbeat(before, request, topics, now_ms, interval_ms=interval_ms)
 
 
 def joined(group: ShareGroup, topics: Topics, member_id: str) -> ShareMember:
@@ -119,6 +129,82 @@ def test_a_member_joins_again_at_once_since_kafka_4_2() -> None:
     initialized(group, topics)
     member = beat(group, topics, "a", 1)
     assert joined(group, topics, "a") == member
+
+
+def group_of(minor: int) -> tuple[ShareGroup, Topics]:
+    """A group of Kafka 4.minor with a member a that has both partitions."""
+    group, topics = ShareGroup("g", rules=lambda: rules_of((4, minor))), Topics()
+    member = joined(group, topics, "a")
+    initialized(group, topics)
+    assert isinstance(beat(group, topics, "a", member.member_epoch), ShareMember)
+    group.take_records()
+    return group, topics
+
+
+def test_a_target_is_computed_when_the_last_one_is_as_old_as_the_interval() -> None:
+    group, topics = group_of(3)
+    epoch = group.assignment_epoch
+    for now_ms, wanted in (
+        (NOW_MS + 999, epoch),
+        (NOW_MS + 999, epoch),
+        (NOW_MS + 1000, epoch + 1),
+    ):
+        member = beat(group, topics, "b", 0, "t", now_ms=now_ms, interval_ms=1000)
+        assert isinstance(member, ShareMember)
+        assert (member.member_epoch, bool(member.assigned)) == (wanted, wanted > epoch)
+        assert group.group_epoch == epoch + 1
+    times = [
+        value.assignment_timestamp
+        for key, value in decoded(group)
+        if "TargetAssignmentMetadata" in key
+    ]
+    assert times == [NOW_MS + 1000]
+
+
+def test_new_partitions_begin_one_epoch_while_the_target_has_to_wait() -> None:
+    group, topics = group_of(3)
+    topics.partition_count = 3
+    beat(group, topics, "a", group.assignment_epoch, interval_ms=1000)
+    initialized(group, topics)
+    epoch = group.group_epoch
+    for _ in range(2):
+        beat(group, topics, "a", group.assignment_epoch, interval_ms=1000)
+    assert group.group_epoch == epoch
+
+
+def test_before_kafka_4_3_every_epoch_has_its_target_at_once_and_no_time() -> None:
+    group, topics = group_of(2)
+    joined(group, topics, "b")
+    assert group.assignment_epoch == group.group_epoch
+    assert {getattr(value, "assignment_timestamp", 0) for _, value in decoded(group)} == {0}
+
+
+def test_the_interval_ends_with_the_last_member_since_kafka_4_4() -> None:
+    for minor, waits in ((3, True), (4, False)):
+        group, topics = group_of(minor)
+        group.remove("a", topics)
+        assert (group.group_epoch > group.assignment_epoch) is waits
+        member = beat(group, topics, "b", 0, "t", interval_ms=1000)
+        assert isinstance(member, ShareMember)
+        assert bool(member.assigned) is not waits
+
+
+def test_a_member_that_ends_a_subscription_in_the_interval_has_its_partitions_no_longer() -> None:
+    group, topics = group_of(3)
+    epoch = group.assignment_epoch
+    member = beat(group, topics, "a", epoch, "u", interval_ms=1000)
+    assert isinstance(member, ShareMember)
+    assert (member.member_epoch, member.assigned) == (epoch, {})
+    assert [key for key, _ in decoded(group)][-1] == "ShareGroupCurrentMemberAssignment"
+
+
+def decoded(group: ShareGroup) -> list[tuple[str, Any]]:
+    """Return the type and the value of the records since the last call."""
+    keys = [(decode_key(GROUP_RECORDS, key), value) for key, value in group.take_records()]
+    return [
+        (type(key).__name__.removesuffix("Key"), decode_value(GROUP_RECORDS, key, value))
+        for key, value in keys
+    ]
 
 
 def test_the_others_take_over_what_a_leaver_had() -> None:

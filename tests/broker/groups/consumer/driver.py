@@ -23,6 +23,7 @@ SESSION_MS = 45_000
 REBALANCE_MS = 60_000
 CONSUMER_DEFAULTS: dict[str, Any] = {
     **DEFAULTS,
+    "group.consumer.assignment.interval.ms": 0,
     "group.consumer.assignors": ("uniform", "range"),
     "group.consumer.heartbeat.interval.ms": 5000,
     "group.consumer.max.size": 2**31 - 1,
@@ -91,8 +92,9 @@ class ConsumerDriver:
         self.timers = Timers()
         self.now_ms = 1_000
         self.records: list[CoordinatorRecord] = []
+        self.config = CONSUMER_DEFAULTS | overrides
         self.groups = GroupCoordinator(
-            CONSUMER_DEFAULTS | overrides,
+            self.config,
             self.timers,
             member_id_suffix=lambda: f"id{next(suffixes)}",
             member_id=lambda: f"id{next(suffixes)}",

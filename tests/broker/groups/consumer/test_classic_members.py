@@ -127,3 +127,28 @@ def test_a_member_that_is_asked_to_join_or_sync_and_does_not_is_removed() -> Non
                     driver.heartbeat(name, member.member_epoch)
             driver.advance(5000)
         assert member_id not in driver.group.members
+
+
+def test_a_member_joins_again_when_there_is_a_target_for_it_since_kafka_4_3() -> None:
+    driver = ConsumerDriver(release=(4, 3), group_consumer_assignment_interval_ms=1000)
+    driver.join("new")
+    driver.advance(1000)
+    (joined,) = join(driver)
+    epoch = joined.generation_id
+    driver.join("third")
+    assert driver.group.group_epoch == epoch + 1
+    assert heartbeat(driver, joined.member_id, epoch) is ErrorCode.NONE
+    assert sync(driver, joined.member_id, epoch).error_code is ErrorCode.NONE
+    driver.advance(1000)
+    driver.heartbeat("third", epoch, owned_partitions={})
+    assert heartbeat(driver, joined.member_id, epoch) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert sync(driver, joined.member_id, epoch).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_classic_member_has_no_expression_since_kafka_4_2() -> None:
+    for minor, regex in ((1, "t"), (2, "")):
+        driver = ConsumerDriver(release=(4, minor))
+        driver.join("new", group_instance_id="i", subscribed_topic_regex="t")
+        driver.join("other")
+        (joined,) = join(driver, group_instance_id="i")
+        assert driver.group.members[joined.member_id].subscribed_topic_regex == regex

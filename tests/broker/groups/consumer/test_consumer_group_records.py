@@ -88,7 +88,8 @@ def test_an_expression_is_written_with_its_topics_and_the_time() -> None:
 def test_epochs_are_written_with_the_hash_of_the_topics() -> None:
     _, value = decoded(epoch_record("g", 5, -7))
     assert (value.epoch, value.metadata_hash) == (5, -7)
-    assert decoded(target_epoch_record("g", 4))[1].assignment_epoch == 4
+    _, value = decoded(target_epoch_record("g", 4, 99))
+    assert (value.assignment_epoch, value.assignment_timestamp) == (4, 99)
 
 
 def test_targets_are_written_by_member() -> None:

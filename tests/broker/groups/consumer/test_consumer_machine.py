@@ -52,9 +52,10 @@ class ConsumerMachine(RuleBasedStateMachine):
         self.clients: dict[str, Client] = {}
         self.member_count = 0
 
-    @initialize(minor=st.integers(1, 4))
-    def choose_release(self, minor: int) -> None:
+    @initialize(minor=st.integers(1, 4), interval_ms=st.sampled_from([0, 0, 1000, 12_000]))
+    def choose_release(self, minor: int, interval_ms: int) -> None:
         self.driver.release = (4, minor)
+        self.driver.config["group.consumer.assignment.interval.ms"] = interval_ms
 
     # What clients do ----------------------------------------------------------------------------
 

@@ -70,9 +70,10 @@ def test_a_partition_is_free_when_its_owner_is_gone() -> None:
     group.group_epoch = group.assignment_epoch = 4
     group.put_member(newcomer)
     group._targets["b"] = owned
-    assert group.reconcile(newcomer, None).assigned_partitions == {}
+    topics = Topics(t=1)
+    assert group.reconcile(newcomer, None, topics).assigned_partitions == {}
     group.remove_member("a")
-    assert group.reconcile(group.members["b"], None).assigned_partitions == owned
+    assert group.reconcile(group.members["b"], None, topics).assigned_partitions == owned
 
 
 def test_a_group_with_one_member_writes_its_records_in_kafkas_order() -> None:

@@ -368,3 +368,87 @@ def test_an_expression_goes_with_its_last_member_and_a_second_one_shares_it() ->
     assert driver.group.resolved_regexes.keys() == {"o.*"}
     driver.heartbeat("b", 3, subscribed_topic_regex="", subscribed_topic_names=["t"])
     assert not driver.group.resolved_regexes
+
+
+INTERVAL: dict[str, Any] = {"group_consumer_assignment_interval_ms": 1000}
+
+
+def test_a_target_is_computed_when_the_last_one_is_as_old_as_the_interval() -> None:
+    driver = ConsumerDriver(release=(4, 3), **INTERVAL)
+    first = driver.join("a")
+    assert first.assignment == {T: frozenset(range(4))}
+    driver.advance(999)
+    waiting = driver.join("b")
+    assert (waiting.member_epoch, waiting.assignment) == (first.member_epoch, {})
+    assert driver.group.state.value == "Assigning"
+    assert driver.heartbeat("a", 2, owned_partitions=first.assignment).assignment is None
+
+    driver.advance(1)
+    driver.heartbeat("b", 2, owned_partitions={})
+    assert driver.group.state.value == "Reconciling"
+    revoking = driver.heartbeat("a", 2, owned_partitions=first.assignment).assignment
+    driver.heartbeat("a", 2, owned_partitions=revoking)
+    driver.heartbeat("b", 3, owned_partitions={})
+    assert (len(driver.owned("a")[T]), len(driver.owned("b")[T])) == (2, 2)
+    times = [
+        value.assignment_timestamp
+        for key, value in driver.written()
+        if "TargetAssignmentMetadata" in type(key).__name__
+    ]
+    assert times == [driver.now_ms - 1000, driver.now_ms]
+
+
+def test_before_kafka_4_3_every_epoch_has_its_target_at_once_and_no_time() -> None:
+    driver = ConsumerDriver(release=(4, 2), **INTERVAL)
+    driver.join("a")
+    assert driver.join("b").member_epoch == 2
+    assert driver.group.assignment_epoch == 2
+    times = {getattr(value, "assignment_timestamp", 0) for _, value in driver.written()}
+    assert times == {0}
+
+
+@pytest.mark.parametrize(("release", "waits"), [((4, 3), True), ((4, 4), False)])
+def test_the_interval_ends_with_the_last_member_since_kafka_4_4(
+    release: tuple[int, ...], waits: bool
+) -> None:
+    driver = ConsumerDriver(release=release, **INTERVAL)
+    driver.join("a")
+    driver.written()
+    driver.heartbeat("a", -1)
+    written = [key for key, _ in driver.written_names()]
+    assert ("ConsumerGroupTargetAssignmentMetadata" in written) is not waits
+    assert driver.join("b").assignment == ({} if waits else {T: frozenset(range(4))})
+
+
+def test_a_member_that_ends_a_subscription_in_the_interval_revokes_its_partitions() -> None:
+    driver = ConsumerDriver(Topics(t=2, u=2), release=(4, 3), **INTERVAL)
+    joined = driver.join("a", "t", "u")
+    left = driver.heartbeat(
+        "a", 2, subscribed_topic_names=["t"], owned_partitions=joined.assignment
+    )
+    assert (left.member_epoch, left.assignment) == (2, {T: frozenset({0, 1})})
+    assert driver.group.members["a"].state is MemberState.UNREVOKED_PARTITIONS
+    assert driver.group.assignment_epoch == 2
+
+
+def test_another_assignor_begins_an_epoch_since_kafka_4_4() -> None:
+    epochs = {}
+    for minor in (3, 4):
+        driver = ConsumerDriver(release=(4, minor))
+        driver.join("a")
+        driver.heartbeat("a", 2, server_assignor="uniform")
+        assert driver.group.group_epoch == 2
+        epochs[minor] = driver.heartbeat("a", 2, server_assignor="range").member_epoch
+    assert epochs == {3: 2, 4: 3}
+
+
+def test_a_member_without_its_expression_begins_an_epoch_since_kafka_4_2() -> None:
+    epochs = {}
+    for minor in (1, 2):
+        driver = ConsumerDriver(release=(4, minor))
+        driver.join("a", subscribed_topic_regex="t")
+        driver.advance(0)
+        before = driver.group.group_epoch
+        driver.heartbeat("a", 1, owned_partitions=driver.owned("a"), subscribed_topic_regex="")
+        epochs[minor] = driver.group.group_epoch - before
+    assert epochs == {1: 0, 2: 1}

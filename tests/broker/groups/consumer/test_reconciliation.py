@@ -103,6 +103,61 @@ def test_a_member_waits_for_partitions_that_another_one_still_owns() -> None:
     assert released.assigned_partitions == partitions(0, 1, 2)
 
 
+def test_a_member_keeps_its_epoch_in_a_second_revocation_since_kafka_4_2() -> None:
+    before = member(0, 1, 2)
+    revoking = reconcile(before, 2, partitions(0, 1), owned_by(before), None, {T})
+    again = reconcile(revoking, 3, partitions(0), owned_by(revoking), partitions(0, 1), {T})
+    assert (again.member_epoch, again.state) == (1, MemberState.UNREVOKED_PARTITIONS)
+    assert again.partitions_pending_revocation == partitions(1)
+    older = reconcile(revoking, 3, partitions(0), owned_by(revoking), partitions(0, 1))
+    assert older.member_epoch == 2
+
+
+def test_a_member_gets_back_what_it_has_just_revoked_since_kafka_4_2() -> None:
+    before = member(0, 1)
+    revoking = reconcile(before, 2, partitions(0), owned_by(before), None, {T})
+    target, owned = partitions(0, 1), owned_by(revoking)
+    regained = reconcile(revoking, 3, target, owned, partitions(0), {T})
+    assert (regained.state, regained.assigned_partitions) == (MemberState.STABLE, target)
+    assert epochs(regained) == {0: 1, 1: 3}
+    older = reconcile(revoking, 3, target, owned, partitions(0))
+    assert (older.state, older.assigned_partitions) == (
+        MemberState.UNRELEASED_PARTITIONS,
+        partitions(0),
+    )
+
+
+def test_a_member_gets_nothing_of_a_topic_that_it_does_not_subscribe_to_since_kafka_4_2() -> None:
+    assert reconcile(member(), 2, partitions(0), {}, None, set()).assigned_partitions == {}
+    assert reconcile(member(), 2, partitions(0), {}, None).assigned_partitions == partitions(0)
+
+
+def test_a_member_that_ends_a_subscription_revokes_its_partitions_without_a_new_target() -> None:
+    before, target = member(0, 1), partitions(0, 1)
+
+    def changed(
+        found: ConsumerMember, subscribed: set[UUID] | None, reported: Assignment | None
+    ) -> ConsumerMember:
+        return reconcile(
+            found, 1, target, owned_by(found), reported, subscribed, has_other_topics=True
+        )
+
+    assert changed(before, {T}, None) is before
+    assert changed(before, None, None) is before
+    revoking = changed(before, set(), None)
+    assert (revoking.state, revoking.member_epoch, revoking.previous_member_epoch) == (
+        *(MemberState.UNREVOKED_PARTITIONS, 1, 1),
+    )
+    assert (revoking.assigned_partitions, revoking.partitions_pending_revocation) == ({}, target)
+    assert epochs(revoking) == {0: 1, 1: 1}
+    gone = changed(before, set(), {})
+    assert (gone.state, gone.assigned_partitions, epochs(gone)) == (MemberState.STABLE, {}, {})
+
+    first = reconcile(before, 2, partitions(0), owned_by(before), None, {T})
+    both = changed(first, set(), None)
+    assert (both.assigned_partitions, both.partitions_pending_revocation) == ({}, target)
+
+
 INDEXES = st.frozensets(st.integers(0, 5), max_size=6)
 
 
