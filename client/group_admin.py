@@ -96,7 +96,10 @@ class GroupAdmin(ABC):
 
         Brokers before Kafka 4 ignore the types, and before 2.6 the states.
         """
-        request = messages.ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+        states = list(states)
+        # Kafka 4.4 filters by this spelling only.
+        states += ["not_ready"] if "NotReady" in states else []
+        request = messages.ListGroupsRequest(states_filter=states, types_filter=list(types))
         found = []
         for address in self.describe_cluster().brokers.values():
             response = self._ask(request, address)

@@ -285,7 +285,7 @@ class GroupTable:
         return [
             listing
             for listing in paced(listings)
-            if (not state_names or listing.state.lower() in state_names)
+            if (not state_names or listing.filtered_state in state_names)
             and (not type_names or listing.group_type in type_names)
         ]
 

@@ -104,12 +104,17 @@ class GroupDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """A group as ListGroups shows it; the type is classic or consumer."""
+    """A group as ListGroups shows it; the type is classic, consumer, share or streams."""
 
     group_id: str
     state: str
     group_type: str
     protocol_type: str
+
+    @property
+    def filtered_state(self) -> str:
+        """The state as filters have it, in lower case; one has the spelling of `StreamsGroupState`."""
+        return "not_ready" if self.state == "NotReady" else self.state.lower()
 
 
 class CommittedOffset(NamedTuple):

@@ -3,6 +3,7 @@
 Behaviour:
     - Lists the groups that this broker coordinates; clients send it to every broker.
     - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
+      As in Kafka the filter not_ready finds groups in the state NotReady, and NotReady none.
     - The type is classic, consumer, share or streams.
 """
 

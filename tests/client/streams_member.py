@@ -1,5 +1,6 @@
-"""A member of a streams group, which reads topic t and keeps its counts in a changelog topic."""
+"""A member of a streams group, which reads a topic and keeps its counts in a changelog topic."""
 
+from collections.abc import Callable
 from typing import Any
 
 from client.admin import Admin
@@ -7,22 +8,31 @@ from protocol import messages
 from protocol.errors import ErrorCode
 
 CHANGELOG = "s-store-changelog"
-HEARTBEATS_MAX = 20
+HEARTBEATS_MAX = 50
+_MISSING_SOURCE_TOPICS = 1
 
 _Request = messages.StreamsGroupHeartbeatRequest
 _Subtopology = _Request.Topology.Subtopology
 
 
 class StreamsMember:
-    """One member; it has joined, and has its tasks, when it was created.
+    """One member; it has joined, and has its tasks if it can have any, when it was created.
 
-    `source` is the topic that it reads; if there is no such topic it gets no tasks.
+    Without its source topic it gets none. `wait` is called before it asks for them again.
     """
 
-    def __init__(self, admin: Admin, group_id: str, *, source: str = "t") -> None:
+    def __init__(
+        self,
+        admin: Admin,
+        group_id: str,
+        *,
+        source: str = "t",
+        changelog: str = CHANGELOG,
+        wait: Callable[[], None] = lambda: None,
+    ) -> None:
         self._admin = admin
         self._group_id = group_id
-        topology = _Request.Topology(epoch=0, subtopologies=[_subtopology(source)])
+        topology = _Request.Topology(epoch=0, subtopologies=[_subtopology(source, changelog)])
         response = self._heartbeat(
             0,
             rebalance_timeout_ms=60_000,
@@ -33,10 +43,16 @@ class StreamsMember:
             warmup_tasks=[],
         )
         for _ in range(HEARTBEATS_MAX):
-            if response.active_tasks:
+            statuses = {status.status_code for status in response.status or ()}
+            if response.active_tasks or _MISSING_SOURCE_TOPICS in statuses:
                 break
+            wait()
             response = self._heartbeat(response.member_epoch)
-        self.tasks = {task.subtopology_id: task.partitions for task in response.active_tasks or ()}
+        self._epoch = response.member_epoch
+
+    def stay(self) -> None:
+        """Send a heartbeat."""
+        self._epoch = self._heartbeat(self._epoch).member_epoch
 
     def leave(self) -> None:
         """Leave the group."""
@@ -51,15 +67,15 @@ class StreamsMember:
         return response
 
 
-def _subtopology(source: str) -> Any:
-    changelog = _Subtopology.TopicInfo(
-        name=CHANGELOG, partitions=0, replication_factor=0, topic_configs=[]
+def _subtopology(source: str, changelog: str) -> Any:
+    store = _Subtopology.TopicInfo(
+        name=changelog, partitions=0, replication_factor=0, topic_configs=[]
     )
     return _Subtopology(
         subtopology_id="0",
         source_topics=[source],
         source_topic_regex=[],
-        state_changelog_topics=[changelog],
+        state_changelog_topics=[store],
         repartition_sink_topics=[],
         repartition_source_topics=[],
         copartition_groups=[],

@@ -34,6 +34,8 @@ from tests.differential.clusters import (
     apache_cluster,
     our_cluster,
 )
+from tests.differential.streams_members import StreamsMembers
+from tests.differential.tool_output import comparable
 
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
 KNOWN = Path(__file__).with_name("tool_differences")
@@ -42,6 +44,12 @@ COMPARED_RELEASES = ("4.1", "4.4")
 _SOURCE = Path(__file__).with_name("java") / "Tools.java"
 _WITH_PUBLIC_EXIT = frozenset({"4.1"})
 """Releases whose class Exit is where Tools.java imports it from."""
+_WITHOUT_STREAMS_GROUPS = frozenset({"4.1"})
+_AT_ONCE = {
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+}
+"""A member of a streams group gets its tasks with the first heartbeat, also on Apache Kafka."""
 # Longer than any command waits for records, `--timeout-ms 60000`, also on a busy machine.
 _LIMIT_MS = 120_000
 _OWN_JVM_TIMEOUT_S = 120
@@ -74,6 +82,7 @@ TOOLS: Mapping[str, str] = {
     "reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
     "share-groups": f"{_PACKAGE}.consumer.group.ShareGroupCommand",
     "streams-application-reset": f"{_PACKAGE}.StreamsResetter",
+    "streams-member": "",
     "streams-groups": f"{_PACKAGE}.streams.StreamsGroupCommand",
     "topics": f"{_PACKAGE}.TopicCommand",
     "transactional-message-copier": f"{_PACKAGE}.TransactionalMessageCopier",
@@ -81,7 +90,11 @@ TOOLS: Mapping[str, str] = {
     "verifiable-consumer": f"{_PACKAGE}.VerifiableConsumer",
     "verifiable-producer": f"{_PACKAGE}.VerifiableProducer",
 }
-"""The main classes of Kafka's scripts `kafka-NAME.sh`, and three of our own in Tools.java."""
+"""The main classes of Kafka's scripts `kafka-NAME.sh`, and three of our own in Tools.java.
+
+`streams-member join GROUP TOPIC` and `streams-member leave` run here: no tool becomes a member of a
+streams group.
+"""
 _ENDS_ITS_JVM = frozenset(
     {
         "cluster",
@@ -102,49 +115,6 @@ _CHANGE_S, _BROKER_CHANGE_S = 0.6, 1.5
 
 While it applies its own configuration, it describes the old values with the new synonyms.
 """
-
-_MAPPED = (
-    # At the same moment one call of the client ends in one of two ways.
-    (
-        re.compile(
-            r"Call\(callName=.*timed out at .*attempt\(s\)"
-            r"|Timed out waiting for a node assignment\. Call: \w+(\(api=\w+\))?"
-        ),
-        "The client's call timed out.",
-    ),
-    (re.compile(r"(?m)^Caused by: \S+\.DisconnectException.*\n?"), ""),
-    (re.compile(r"(?<=TopicId: )[\w-]{22}"), "topic-id"),
-    (re.compile(r"(?<=Cluster ID: )[\w-]{22}"), "cluster-id"),
-    (re.compile(r"(?<=ClusterId: )\s*[\w-]{22}"), "cluster-id"),
-    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "uuid"),
-    (re.compile(r"(?m)^\[?20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d+\]? "), ""),
-    (re.compile(r"\b1[789]\d{11}\b"), "time"),
-    (re.compile(r"(?m)^\s+at .*\n|^\s+\.\.\. \d+ more\n"), ""),
-    (re.compile(r"/mock-kafka/broker-\d+|/\S+/data\b|/tmp/[^\s\"}]+"), "folder"),
-    (re.compile(r"\b127\.0\.0\.1:\d+"), "address"),
-    (re.compile(r"(?<=CONTROLLER://)servers\b"), "address"),
-    (re.compile(r"\bconsole-consumer-\d+"), "console-consumer-N"),
-    (re.compile(r"\b(tries=|after |correlation id |Epoch: |HighWatermark: +)\d+"), r"\1N"),
-    (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
-    (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
-    # Clients choose their member ids since the consumer protocol.
-    (re.compile(r"(?<=[ ,])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
-    (
-        re.compile(
-            r"(?<=Valid states are: ).*|(?<=takes one of these options: ).*"
-            r"|(?<=takes the following options: ).*|(?<=one of the following scenarios: ).*"
-            r"|(?<=Option combination \")\[.*?\](?=\")"
-        ),
-        "in any order",
-    ),
-    (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
-    (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),
-    (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d\b"), "date"),
-    # Columns are as wide as their values, ids included.
-    (re.compile(r" {2,}"), "  "),
-    (re.compile(r"(?m) +$"), ""),
-)
-_NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -242,6 +212,8 @@ class ToolProcess:
             text=True,
         )
 
+        self._streams_members = StreamsMembers(self._listeners["servers"])
+
     def __enter__(self) -> "ToolProcess":
         return self
 
@@ -251,6 +223,7 @@ class ToolProcess:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._streams_members.close()
         self._process.kill()
         self._process.communicate()
 
@@ -260,6 +233,7 @@ class ToolProcess:
         self._files, self._kept = session.files, {}
         results = []
         for command in map(_command, session.commands):
+            self._streams_members.stay()
             results.append(self._run(command))
             if self._is_asynchronous and _CHANGE.search(command.command):
                 is_slow = _BROKER_CHANGE.search(command.command)
@@ -269,10 +243,14 @@ class ToolProcess:
     def _run(self, command: Command) -> Result:
         tool, *arguments = shlex.split(command.command)
         needs_server = not {"--no-server", "--bootstrap-server"} & set(arguments)
+        needs_server &= tool != "streams-member"
         if needs_server and not re.search(r"\{(servers|sasl)\}", command.command):
             position = 1 if tool in _AFTER_SUBCOMMAND else 0
             arguments[position:position] = ["--bootstrap-server", "{servers}"]
         arguments = [self._filled(given) for given in arguments if given != "--no-server"]
+        if tool == "streams-member":
+            self._streams_members.run(*arguments)
+            return Result("0", "", "")
         run = self._run_alone if tool in _ENDS_ITS_JVM else self._run_inside
         status, output, errors = run(TOOLS[tool], arguments, self._filled(command.input))
         for name, pattern in command.keep.items():
@@ -324,13 +302,11 @@ class ToolProcess:
         known |= {value.rpartition(":")[2]: "port" for value in self._listeners.values()}
         for value, name in known.items():
             text = text.replace(value, name)
-        for pattern, replacement in _MAPPED:
-            text = pattern.sub(replacement, text)
-        if command.has_own_numbers:
-            text = _NUMBER.sub("N", text)
-        if command.has_any_order:
-            return "\n".join(sorted(line.strip() for line in text.splitlines()))
-        return text
+        return comparable(
+            text,
+            has_own_numbers=command.has_own_numbers,
+            has_any_order=command.has_any_order,
+        )
 
 
 def _command(given: Command | str) -> Command:
@@ -352,7 +328,11 @@ def tools_of_both(folder: Path, release: str) -> Iterator[tuple[ToolProcess, Too
     setup = Setup(
         release,
         rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS,
-        config={"delegation.token.secret.key": "secret-of-both", **dict.fromkeys(SHARE_KEYS, "1")},
+        config={
+            "delegation.token.secret.key": "secret-of-both",
+            **dict.fromkeys(SHARE_KEYS, "1"),
+            **({} if release in _WITHOUT_STREAMS_GROUPS else _AT_ONCE),
+        },
     )
     with (
         apache_cluster(folder, setup) as kafka,

@@ -4,6 +4,8 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
+from tests.broker.handlers.streams_requests import heartbeat, subtopology
+from tests.broker.handlers.streams_requests import make_cluster as streams_cluster
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LIST_GROUPS))
@@ -44,3 +46,15 @@ def test_groups_can_be_filtered_by_state_and_type() -> None:
 
     assert count(states_filter=["Stable"], types_filter=["classic"]) == 1
     assert count(states_filter=["Empty"]) == count(types_filter=["consumer"]) == 0
+
+
+def test_the_state_of_a_streams_group_without_its_topic_is_spelled_otherwise_in_a_filter() -> None:
+    cluster = streams_cluster()
+    heartbeat(cluster, subtopologies=[subtopology(source_topics=["missing"])])
+
+    def states(name: str) -> list[str]:
+        groups = cluster.ask(ApiKey.LIST_GROUPS, 5, states_filter=[name]).groups
+        return [group.group_state for group in groups]
+
+    assert states("Not_Ready") == ["NotReady"]
+    assert states("NotReady") == states("stable") == []
