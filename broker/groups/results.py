@@ -113,7 +113,7 @@ class GroupListing:
 
     @property
     def filtered_state(self) -> str:
-        """The state as filters have it, in lower case; one has the spelling of `StreamsGroupState`."""
+        """The state as filters have it, in lower case; Kafka spells one differently there."""
         return "not_ready" if self.state == "NotReady" else self.state.lower()
 
 
