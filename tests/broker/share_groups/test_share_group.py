@@ -144,14 +144,14 @@ def group_of(minor: int) -> tuple[ShareGroup, Topics]:
 def test_a_target_is_computed_when_the_last_one_is_as_old_as_the_interval() -> None:
     group, topics = group_of(3)
     epoch = group.assignment_epoch
-    for now_ms, wanted in (
+    for now_ms, expected in (
         (NOW_MS + 999, epoch),
         (NOW_MS + 999, epoch),
         (NOW_MS + 1000, epoch + 1),
     ):
         member = beat(group, topics, "b", 0, "t", now_ms=now_ms, interval_ms=1000)
         assert isinstance(member, ShareMember)
-        assert (member.member_epoch, bool(member.assigned)) == (wanted, wanted > epoch)
+        assert (member.member_epoch, bool(member.assigned)) == (expected, expected > epoch)
         assert group.group_epoch == epoch + 1
     times = [
         value.assignment_timestamp
