@@ -5,7 +5,7 @@ import pytest
 from broker.groups.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit
 from broker.groups.results import GroupListing, JoinResult
 from protocol.errors import ErrorCode
-from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver, Topics
+from tests.broker.groups.consumer.driver import GROUP, JOINED, ConsumerDriver, Topics
 
 HOUR_MS = 3_600_000
 
@@ -45,12 +45,13 @@ def test_groups_are_listed_with_their_type_and_state() -> None:
 def test_a_member_commits_with_its_epoch_and_the_offset_stays_for_the_group() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    assert commit(driver, member_id="a", generation_id=0) is ErrorCode.STALE_MEMBER_EPOCH
-    assert commit(driver, member_id="a", generation_id=1) is ErrorCode.NONE
+    assert commit(driver, member_id="a", generation_id=JOINED - 1) is ErrorCode.STALE_MEMBER_EPOCH
+    assert commit(driver, member_id="a", generation_id=JOINED) is ErrorCode.NONE
     assert offset(driver) == 7
     check_fetch = driver.groups.table.check_fetch
-    assert check_fetch(GROUP, "a", 0) is ErrorCode.STALE_MEMBER_EPOCH
-    assert check_fetch(GROUP, "a", 1) is check_fetch("other", "a", 1) is ErrorCode.NONE
+    assert check_fetch(GROUP, "a", JOINED - 1) is ErrorCode.STALE_MEMBER_EPOCH
+    assert check_fetch(GROUP, "a", JOINED) is ErrorCode.NONE
+    assert check_fetch("other", "a", JOINED) is ErrorCode.NONE
 
 
 def test_an_empty_group_changes_its_type_with_the_next_member_and_keeps_its_offsets() -> None:
@@ -86,7 +87,7 @@ def test_offsets_of_topics_that_members_subscribe_to_are_not_deleted() -> None:
     driver = ConsumerDriver(Topics(t=1, u=1))
     driver.join("a")
     for topic in ("t", "u"):
-        commit(driver, topic, member_id="a", generation_id=1)
+        commit(driver, topic, member_id="a", generation_id=JOINED)
     assert driver.groups.table.delete_offsets(GROUP, [("t", 0), ("u", 0)], driver.now_ms) == (
         ErrorCode.NONE,
         (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE),
@@ -97,7 +98,7 @@ def test_offsets_of_topics_that_members_subscribe_to_are_not_deleted() -> None:
 def test_an_empty_group_goes_with_its_last_expired_offset() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    commit(driver, member_id="a", generation_id=1)
+    commit(driver, member_id="a", generation_id=JOINED)
     driver.groups.table.expire_offsets(driver.now_ms + 24 * 7 * HOUR_MS)
     assert offset(driver) == 7
     driver.heartbeat("a", -1)
@@ -126,4 +127,4 @@ def test_an_administrator_removes_members_with_a_leave_group(
     assert left.error_code is error_code
     is_removed = error_code is ErrorCode.NONE
     assert len(driver.group.members) == 1 + (not is_removed)
-    assert driver.group.group_epoch == 2 + is_removed
+    assert driver.group.group_epoch == JOINED + 1 + is_removed

@@ -31,6 +31,8 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "group.consumer.regex.refresh.interval.ms": 600_000,
     "group.consumer.session.timeout.ms": SESSION_MS,
 }
+JOINED = rules_of(DEFAULT_RELEASE).first_epoch + 1
+"""The epoch of the first member of a group that subscribes to a topic; without one it is one less."""
 
 
 class Topics:

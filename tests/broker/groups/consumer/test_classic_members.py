@@ -14,7 +14,7 @@ from tests.broker.groups.consumer.classic_clients import (
     subscription,
     sync,
 )
-from tests.broker.groups.consumer.driver import REBALANCE_MS, ConsumerDriver
+from tests.broker.groups.consumer.driver import JOINED, REBALANCE_MS, ConsumerDriver
 
 
 def mixed() -> tuple[ConsumerDriver, str]:
@@ -22,12 +22,12 @@ def mixed() -> tuple[ConsumerDriver, str]:
     driver = ConsumerDriver()
     owned = driver.join("new").assignment
     (joined,) = join(driver)
-    assert sync(driver, joined.member_id, 2).assignment
-    kept = driver.heartbeat("new", 1, owned_partitions=owned).assignment
-    driver.heartbeat("new", 1, owned_partitions=kept)
-    assert heartbeat(driver, joined.member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert sync(driver, joined.member_id, JOINED + 1).assignment
+    kept = driver.heartbeat("new", JOINED, owned_partitions=owned).assignment
+    driver.heartbeat("new", JOINED, owned_partitions=kept)
+    assert heartbeat(driver, joined.member_id, JOINED + 1) is ErrorCode.REBALANCE_IN_PROGRESS
     join(driver, joined.member_id)
-    assert len(partitions(sync(driver, joined.member_id, 2))) == 2
+    assert len(partitions(sync(driver, joined.member_id, JOINED + 1))) == 2
     return driver, joined.member_id
 
 
@@ -37,15 +37,15 @@ def test_a_join_ends_at_once_and_the_broker_is_the_leader() -> None:
     (joined,) = join(driver)
     assert joined.error_code is ErrorCode.NONE
     assert (joined.generation_id, joined.protocol_type, joined.protocol_name) == (
-        *(2, "consumer", "cooperative-sticky"),
+        *(JOINED + 1, "consumer", "cooperative-sticky"),
     )
     assert (joined.leader_id, joined.members) == ("", ())
-    assert partitions(sync(driver, joined.member_id, 2)) == []
+    assert partitions(sync(driver, joined.member_id, JOINED + 1)) == []
 
 
 def test_a_heartbeat_asks_the_member_to_join_when_its_partitions_are_free() -> None:
     driver, member_id = mixed()
-    assert heartbeat(driver, member_id, 2) is ErrorCode.NONE
+    assert heartbeat(driver, member_id, JOINED + 1) is ErrorCode.NONE
     new, classic = driver.owned("new"), driver.owned(member_id)
     assert new[T] | classic[T] == {0, 1, 2, 3}
     assert not new[T] & classic[T]
@@ -55,17 +55,17 @@ def test_a_member_revokes_by_joining_without_the_partitions() -> None:
     driver, member_id = mixed()
     owned = sorted(driver.owned(member_id)[T])
     driver.join("third")
-    assert heartbeat(driver, member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
-    assert sync(driver, member_id, 2).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert heartbeat(driver, member_id, JOINED + 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert sync(driver, member_id, JOINED + 1).error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
     (revoking,) = join(driver, member_id, owned)
-    assert revoking.generation_id == 2
-    kept = partitions(sync(driver, member_id, 2))
+    assert revoking.generation_id == JOINED + 1
+    kept = partitions(sync(driver, member_id, JOINED + 1))
     assert len(kept) == 1
-    assert heartbeat(driver, member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert heartbeat(driver, member_id, JOINED + 1) is ErrorCode.REBALANCE_IN_PROGRESS
     (revoked,) = join(driver, member_id, kept)
-    assert revoked.generation_id == 3
-    assert partitions(sync(driver, member_id, 3)) == kept
+    assert revoked.generation_id == JOINED + 2
+    assert partitions(sync(driver, member_id, JOINED + 2)) == kept
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_a_full_group_refuses_members_of_both_protocols() -> None:
 
 def test_sync_and_heartbeat_check_member_generation_and_protocol() -> None:
     driver, member_id = mixed()
-    assert sync(driver, "new", 2).error_code is ErrorCode.UNKNOWN_MEMBER_ID
-    assert sync(driver, member_id, 1).error_code is ErrorCode.ILLEGAL_GENERATION
+    assert sync(driver, "new", JOINED + 1).error_code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert sync(driver, member_id, JOINED).error_code is ErrorCode.ILLEGAL_GENERATION
     for result in (
-        sync(driver, member_id, 2, protocol_type="other"),
-        sync(driver, member_id, 2, protocol_name="other"),
+        sync(driver, member_id, JOINED + 1, protocol_type="other"),
+        sync(driver, member_id, JOINED + 1, protocol_name="other"),
     ):
         assert result.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert heartbeat(driver, "nobody", 2) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert heartbeat(driver, member_id, 1) is ErrorCode.ILLEGAL_GENERATION
+    assert heartbeat(driver, "nobody", JOINED + 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert heartbeat(driver, member_id, JOINED) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_a_member_has_the_session_that_it_asked_for() -> None:
@@ -121,7 +121,7 @@ def test_a_member_that_is_asked_to_join_or_sync_and_does_not_is_removed() -> Non
             join(driver, member_id, sorted(driver.owned(member_id)[T]))
         for _ in range(REBALANCE_MS // 5000 + 1):
             if member_id in driver.group.members:
-                heartbeat(driver, member_id, 2)
+                heartbeat(driver, member_id, JOINED + 1)
             for name, member in list(driver.group.members.items()):
                 if member.classic is None:
                     driver.heartbeat(name, member.member_epoch)

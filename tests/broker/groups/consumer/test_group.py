@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from tests.broker.groups.consumer.classic_clients import T, join, sync
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver, Topics
 
+OFFSETS = (OffsetToCommit("t", 0, 7),)
 CLASSIC = ClassicMetadata(10_000, {"range": b""})
 
 
@@ -139,7 +140,7 @@ def test_a_static_member_that_is_back_replaces_the_records_of_the_old_one() -> N
 )
 def test_a_member_commits_with_its_epoch(fields: dict[str, object], error_code: ErrorCode) -> None:
     group = group_with(member("a", "t"), member("c", "t", classic=CLASSIC))
-    request = CommitRequest(GROUP, (), **fields)  # type: ignore[arg-type]
+    request = CommitRequest(GROUP, OFFSETS, **fields)  # type: ignore[arg-type]
     assert group.check_commit(request, is_transactional=False) is error_code
 
 
@@ -148,7 +149,7 @@ def test_a_transaction_commits_without_a_member_and_a_stale_epoch_is_an_illegal_
 ):
     group = group_with(member("a", "t"))
     assert group.check_commit(CommitRequest(GROUP, ()), is_transactional=True) is ErrorCode.NONE
-    stale = CommitRequest(GROUP, (), generation_id=2, member_id="a")
+    stale = CommitRequest(GROUP, OFFSETS, generation_id=2, member_id="a")
     assert group.check_commit(stale, is_transactional=True) is ErrorCode.STALE_MEMBER_EPOCH
     older = stale._replace(knows_missing_groups=False)
     assert group.check_commit(older, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION

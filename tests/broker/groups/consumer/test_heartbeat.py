@@ -7,9 +7,11 @@ import pytest
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.member import MemberState
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 from tests.broker.groups.consumer.classic_clients import T
 from tests.broker.groups.consumer.driver import (
     CONSUMER_DEFAULTS,
+    JOINED,
     REBALANCE_MS,
     ConsumerDriver,
     Topics,
@@ -87,7 +89,7 @@ def test_a_full_group_refuses_new_members_and_keeps_the_others() -> None:
     result = driver.join("b")
     assert result.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert "maximum capacity of 1 members" in (result.error_message or "")
-    assert driver.heartbeat("a", 1).error_code is ErrorCode.NONE
+    assert driver.heartbeat("a", JOINED).error_code is ErrorCode.NONE
 
 
 # Epochs -----------------------------------------------------------------------------------------
@@ -102,12 +104,12 @@ def test_a_member_without_an_id_gets_one_in_version_0() -> None:
 def test_the_first_member_gets_everything_and_its_next_heartbeats_change_nothing() -> None:
     driver = ConsumerDriver()
     joined = driver.join("a")
-    assert (joined.member_epoch, joined.heartbeat_interval_ms) == (1, 5000)
+    assert (joined.member_epoch, joined.heartbeat_interval_ms) == (JOINED, 5000)
     assert indexes(joined.assignment) == {0, 1, 2, 3}
     driver.written()
 
-    again = driver.heartbeat("a", 1)
-    assert (again.member_epoch, again.assignment) == (1, None)
+    again = driver.heartbeat("a", JOINED)
+    assert (again.member_epoch, again.assignment) == (JOINED, None)
     assert driver.written() == []
 
 
@@ -116,7 +118,7 @@ def test_a_request_with_every_field_gets_the_assignment_again() -> None:
     owned = driver.join("a").assignment
     result = driver.heartbeat(
         "a",
-        1,
+        JOINED,
         rebalance_timeout_ms=REBALANCE_MS,
         subscribed_topic_names=["t"],
         owned_partitions=owned,
@@ -124,17 +126,25 @@ def test_a_request_with_every_field_gets_the_assignment_again() -> None:
     assert result.assignment == owned
 
 
-@pytest.mark.parametrize(("epoch", "size"), [(3, "greater"), (0, "smaller")])
+@pytest.mark.parametrize(("epoch", "size"), [(JOINED + 2, "greater"), (JOINED, "smaller")])
 def test_a_wrong_epoch_is_fenced_and_the_member_stays(epoch: int, size: str) -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    driver.heartbeat("a", 1, subscribed_topic_names=["t", "u"])
-    result = driver.join("a") if epoch == 0 else driver.heartbeat("a", epoch)
+    driver.heartbeat("a", JOINED, subscribed_topic_names=["t", "u"])
+    result = driver.heartbeat("a", epoch)
     assert result.error_code is ErrorCode.FENCED_MEMBER_EPOCH
     assert result.error_message == (
         f"The consumer group member has a {size} member epoch ({epoch}) than the one known by the"
-        " group coordinator (2). The member must abandon all its partitions and rejoin."
+        f" group coordinator ({JOINED + 1}). The member must abandon all its partitions and rejoin."
     )
+    assert driver.group.members["a"].member_epoch == JOINED + 1
+
+
+def test_a_member_with_an_epoch_does_not_join_again_before_kafka_4_2() -> None:
+    driver = ConsumerDriver(release=(4, 1))
+    driver.join("a")
+    driver.heartbeat("a", 1, subscribed_topic_names=["t", "u"])
+    assert driver.join("a").error_code is ErrorCode.FENCED_MEMBER_EPOCH
     assert driver.group.members["a"].member_epoch == 2
 
 
@@ -171,17 +181,17 @@ def test_a_static_member_that_has_not_left_keeps_its_place_when_it_joins_again()
 def test_the_previous_epoch_is_accepted_with_partitions_that_the_member_has() -> None:
     driver = ConsumerDriver()
     owned = driver.join("a").assignment
-    driver.heartbeat("a", 1, subscribed_topic_names=["t", "u"])
-    assert driver.group.members["a"].member_epoch == 2
+    driver.heartbeat("a", JOINED, subscribed_topic_names=["t", "u"])
+    assert driver.group.members["a"].member_epoch == JOINED + 1
 
-    assert driver.heartbeat("a", 1).error_code is ErrorCode.FENCED_MEMBER_EPOCH
-    assert driver.heartbeat("a", 1, owned_partitions=owned).error_code is ErrorCode.NONE
+    assert driver.heartbeat("a", JOINED).error_code is ErrorCode.FENCED_MEMBER_EPOCH
+    assert driver.heartbeat("a", JOINED, owned_partitions=owned).error_code is ErrorCode.NONE
 
 
 def test_a_stranger_is_an_unknown_member() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    result = driver.heartbeat("b", 1)
+    result = driver.heartbeat("b", JOINED)
     assert result.error_code is ErrorCode.UNKNOWN_MEMBER_ID
     assert result.error_message == "Member b is not a member of group g."
     assert driver.heartbeat("b", -1).error_code is ErrorCode.UNKNOWN_MEMBER_ID
@@ -195,18 +205,18 @@ def test_partitions_move_when_their_owner_has_revoked_them() -> None:
     owned = driver.join("a").assignment
 
     joined = driver.join("b")
-    assert (joined.member_epoch, joined.assignment) == (2, {})
+    assert (joined.member_epoch, joined.assignment) == (JOINED + 1, {})
     assert driver.group.members["b"].state is MemberState.UNRELEASED_PARTITIONS
 
-    revoking = driver.heartbeat("a", 1, owned_partitions=owned)
-    assert (revoking.member_epoch, len(indexes(revoking.assignment))) == (1, 2)
+    revoking = driver.heartbeat("a", JOINED, owned_partitions=owned)
+    assert (revoking.member_epoch, len(indexes(revoking.assignment))) == (JOINED, 2)
     assert driver.group.state is ConsumerGroupState.RECONCILING
-    assert driver.heartbeat("b", 2).assignment is None
+    assert driver.heartbeat("b", JOINED + 1).assignment is None
 
-    revoked = driver.heartbeat("a", 1, owned_partitions=revoking.assignment)
-    assert revoked.member_epoch == 2
+    revoked = driver.heartbeat("a", JOINED, owned_partitions=revoking.assignment)
+    assert revoked.member_epoch == JOINED + 1
 
-    free = driver.heartbeat("b", 2)
+    free = driver.heartbeat("b", JOINED + 1)
     assert indexes(free.assignment) | indexes(revoking.assignment) == {0, 1, 2, 3}
     assert state_of(driver) is ConsumerGroupState.STABLE
 
@@ -219,8 +229,8 @@ def test_a_member_that_leaves_frees_its_partitions_for_the_next_heartbeat_of_the
     assert (left.error_code, left.member_id, left.member_epoch) == (ErrorCode.NONE, "a", -1)
     assert driver.group.state is ConsumerGroupState.ASSIGNING
 
-    result = driver.heartbeat("b", 2)
-    assert (result.member_epoch, indexes(result.assignment)) == (3, {0, 1, 2, 3})
+    result = driver.heartbeat("b", JOINED + 1)
+    assert (result.member_epoch, indexes(result.assignment)) == (JOINED + 2, {0, 1, 2, 3})
 
 
 def test_partitions_that_a_topic_gains_are_assigned_with_the_next_heartbeat() -> None:
@@ -228,8 +238,8 @@ def test_partitions_that_a_topic_gains_are_assigned_with_the_next_heartbeat() ->
     driver.join("a")
     driver.topics.grow("t", 6)
     driver.change_topic("t")
-    result = driver.heartbeat("a", 1)
-    assert (result.member_epoch, indexes(result.assignment)) == (2, set(range(6)))
+    result = driver.heartbeat("a", JOINED)
+    assert (result.member_epoch, indexes(result.assignment)) == (JOINED + 1, set(range(6)))
 
 
 def test_a_topic_that_is_created_later_is_assigned_and_a_deleted_one_is_taken_away() -> None:
@@ -237,13 +247,13 @@ def test_a_topic_that_is_created_later_is_assigned_and_a_deleted_one_is_taken_aw
     driver.join("a")
     driver.topics.create("t", 2)
     driver.change_topic("t")
-    assert indexes(driver.heartbeat("a", 1).assignment) == {0, 1}
+    assert indexes(driver.heartbeat("a", JOINED).assignment) == {0, 1}
 
     driver.topics.delete("t")
     driver.change_topic("t")
-    revoking = driver.heartbeat("a", 2)
+    revoking = driver.heartbeat("a", JOINED + 1)
     assert revoking.assignment == {}
-    assert driver.heartbeat("a", 2, owned_partitions={}).member_epoch == 3
+    assert driver.heartbeat("a", JOINED + 1, owned_partitions={}).member_epoch == JOINED + 2
 
 
 def test_most_members_decide_which_assignor_is_used() -> None:
@@ -256,8 +266,9 @@ def test_most_members_decide_which_assignor_is_used() -> None:
     assert driver.sizes() == {"a": 2, "b": 2, "c": 0}
 
 
-def test_a_member_may_stay_without_any_topic() -> None:
-    driver = ConsumerDriver()
+@pytest.mark.parametrize("release", [(4, 2), (4, 3)])
+def test_a_member_may_stay_without_any_topic_and_has_epoch_1(release: Release) -> None:
+    driver = ConsumerDriver(release=release)
     joined = driver.join("a", subscribed_topic_names=[])
     assert (joined.member_epoch, joined.assignment) == (1, {})
     assert driver.group.state is ConsumerGroupState.STABLE
@@ -270,13 +281,13 @@ def test_a_static_member_that_is_back_gets_its_partitions_with_a_new_id() -> Non
     driver = ConsumerDriver()
     owned = driver.join("a", group_instance_id="i").assignment
     assert driver.heartbeat("a", -2, group_instance_id="i").member_epoch == -2
-    assert driver.group.group_epoch == 1
+    assert driver.group.group_epoch == JOINED
 
     back = driver.join("b", group_instance_id="i")
-    assert (back.member_epoch, back.assignment) == (1, owned)
+    assert (back.member_epoch, back.assignment) == (JOINED, owned)
     assert list(driver.group.members) == ["b"]
 
-    fenced = driver.heartbeat("a", 1, group_instance_id="i")
+    fenced = driver.heartbeat("a", JOINED, group_instance_id="i")
     assert fenced.error_code is ErrorCode.FENCED_INSTANCE_ID
     assert fenced.error_message == "Static member a with instance id i was fenced by member b."
 
@@ -295,7 +306,7 @@ def test_an_instance_id_that_is_in_use_is_not_released() -> None:
 def test_an_unknown_instance_and_a_leaver_with_another_id_are_refused() -> None:
     driver = ConsumerDriver()
     driver.join("a", group_instance_id="i")
-    unknown = driver.heartbeat("a", 1, group_instance_id="j")
+    unknown = driver.heartbeat("a", JOINED, group_instance_id="j")
     assert unknown.error_message == "Instance id j is unknown."
     fenced = driver.heartbeat("b", -2, group_instance_id="i")
     assert fenced.error_code is ErrorCode.FENCED_INSTANCE_ID
@@ -309,12 +320,12 @@ def test_an_unknown_instance_and_a_leaver_with_another_id_are_refused() -> None:
 def test_an_expression_is_resolved_after_the_request_and_assigned_with_the_next_one() -> None:
     driver = ConsumerDriver(Topics(orders=1, orders_old=2, payments=1))
     joined = driver.join("a", subscribed_topic_names=None, subscribed_topic_regex="orders.*")
-    assert (joined.member_epoch, joined.assignment) == (1, {})
+    assert (joined.member_epoch, joined.assignment) == (JOINED - 1, {})
 
     driver.advance(0)
-    result = driver.heartbeat("a", 1)
+    result = driver.heartbeat("a", JOINED - 1)
     names = {driver.topics.name_of(topic_id) for topic_id in result.assignment or ()}
-    assert (result.member_epoch, names) == (2, {"orders", "orders_old"})
+    assert (result.member_epoch, names) == (JOINED, {"orders", "orders_old"})
 
 
 def test_an_invalid_expression_is_refused_in_re2js_words() -> None:
@@ -329,18 +340,18 @@ def test_topics_that_are_created_later_are_found_ten_seconds_after_the_last_look
     driver = ConsumerDriver(Topics(orders=1))
     driver.join("a", subscribed_topic_names=None, subscribed_topic_regex="o.*")
     driver.advance(0)
-    driver.heartbeat("a", 1)
+    driver.heartbeat("a", JOINED - 1)
     driver.topics.create("other", 1)
 
     driver.advance(10_000)
-    driver.heartbeat("a", 2)
+    driver.heartbeat("a", JOINED)
     driver.advance(0)
-    assert driver.group.group_epoch == 2
+    assert driver.group.group_epoch == JOINED
 
     driver.advance(1)
-    driver.heartbeat("a", 2)
+    driver.heartbeat("a", JOINED)
     driver.advance(0)
-    assert len(driver.heartbeat("a", 2).assignment or ()) == 2
+    assert len(driver.heartbeat("a", JOINED).assignment or ()) == 2
 
 
 def test_an_expression_is_looked_at_again_when_the_refresh_interval_is_over() -> None:
@@ -348,10 +359,10 @@ def test_an_expression_is_looked_at_again_when_the_refresh_interval_is_over() ->
     driver = ConsumerDriver(Topics(orders=1), group_consumer_session_timeout_ms=interval_ms * 2)
     driver.join("a", subscribed_topic_names=None, subscribed_topic_regex="o.*")
     driver.advance(0)
-    driver.heartbeat("a", 1)
+    driver.heartbeat("a", JOINED - 1)
     driver.written()
     driver.advance(interval_ms + 1)
-    driver.heartbeat("a", 2)
+    driver.heartbeat("a", JOINED)
     driver.advance(0)
     assert driver.written_names() == [("ConsumerGroupRegularExpression", "o.*")]
 
@@ -361,12 +372,12 @@ def test_an_expression_goes_with_its_last_member_and_a_second_one_shares_it() ->
     regex = {"subscribed_topic_names": None, "subscribed_topic_regex": "o.*"}
     driver.join("a", **regex)
     driver.advance(0)
-    driver.heartbeat("a", 1)
+    driver.heartbeat("a", JOINED - 1)
     joined = driver.join("b", **regex)
-    assert joined.member_epoch == 3
+    assert joined.member_epoch == JOINED + 1
     driver.heartbeat("a", -1)
     assert driver.group.resolved_regexes.keys() == {"o.*"}
-    driver.heartbeat("b", 3, subscribed_topic_regex="", subscribed_topic_names=["t"])
+    driver.heartbeat("b", JOINED + 1, subscribed_topic_regex="", subscribed_topic_names=["t"])
     assert not driver.group.resolved_regexes
 
 

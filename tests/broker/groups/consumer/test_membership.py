@@ -5,7 +5,13 @@ from uuid import UUID
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.membership import assignors_of, new_member_id
 from protocol.errors import ErrorCode
-from tests.broker.groups.consumer.driver import GROUP, REBALANCE_MS, SESSION_MS, ConsumerDriver
+from tests.broker.groups.consumer.driver import (
+    GROUP,
+    JOINED,
+    REBALANCE_MS,
+    SESSION_MS,
+    ConsumerDriver,
+)
 
 
 def test_a_silent_member_is_removed_after_its_session_and_the_others_get_its_partitions() -> None:
@@ -16,8 +22,8 @@ def test_a_silent_member_is_removed_after_its_session_and_the_others_get_its_par
     driver.advance(1)
     assert list(driver.group.members) == ["b"]
     assert driver.group.state is ConsumerGroupState.ASSIGNING
-    assert len(driver.heartbeat("b", 2).assignment or ()) == 1
-    assert driver.heartbeat("a", 1).error_code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert len(driver.heartbeat("b", JOINED + 1).assignment or ()) == 1
+    assert driver.heartbeat("a", JOINED).error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_member_that_heartbeats_and_does_not_revoke_is_removed_after_its_rebalance_timeout() -> (
@@ -26,11 +32,11 @@ def test_a_member_that_heartbeats_and_does_not_revoke_is_removed_after_its_rebal
     driver = ConsumerDriver()
     owned = driver.join("a").assignment
     driver.join("b")
-    driver.heartbeat("a", 1, owned_partitions=owned)
+    driver.heartbeat("a", JOINED, owned_partitions=owned)
     for _ in range(5):
         driver.advance(REBALANCE_MS // 5)
-        driver.heartbeat("a", 1)
-        driver.heartbeat("b", 2)
+        driver.heartbeat("a", JOINED)
+        driver.heartbeat("b", JOINED + 1)
     assert list(driver.group.members) == ["b"]
 
 
@@ -49,7 +55,7 @@ def test_the_id_that_a_static_member_had_before_does_not_time_out() -> None:
     driver.heartbeat("a", -2, group_instance_id="i")
     driver.join("b", group_instance_id="i")
     driver.advance(SESSION_MS - 1)
-    driver.heartbeat("b", 1, group_instance_id="i")
+    driver.heartbeat("b", JOINED, group_instance_id="i")
     driver.advance(1)
     assert list(driver.group.members) == ["b"]
 
@@ -58,7 +64,7 @@ def test_a_new_coordinator_gives_every_member_a_session() -> None:
     driver = ConsumerDriver()
     owned = driver.join("a").assignment
     driver.join("b")
-    driver.heartbeat("a", 1, owned_partitions=owned)
+    driver.heartbeat("a", JOINED, owned_partitions=owned)
     driver.advance(SESSION_MS - 1)
     driver.groups.table.unload(GROUP, driver.now_ms)
     driver.advance(SESSION_MS - 1)
