@@ -12,6 +12,7 @@ from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.share_groups.member import ShareHeartbeat
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.interleaving import run_with_pauses
 from tests.broker.transactional_driver import (
     TransactionDriver,
@@ -81,7 +82,7 @@ def test_version_6_says_what_older_versions_call_an_illegal_generation() -> None
         subscribed_topic_names=("t",),
         owned_partitions={},
     )
-    assert driver.cluster.groups.consumer_heartbeat(join, NOW_MS).member_epoch == 1
+    assert driver.cluster.groups.consumer_heartbeat(join, NOW_MS).member_epoch == JOINED
 
     def commit(group_id: str, version: int, topic_id: UUID = topic_id, **fields: Any) -> int:
         return driver.commit_offset(producer, group_id, 3, version, topic_id=topic_id, **fields)
@@ -92,7 +93,9 @@ def test_version_6_says_what_older_versions_call_an_illegal_generation() -> None
         assert commit("g", version, generation_id_or_member_epoch=1) == of_missing_group
         assert commit("modern", version, **stale) == of_stale_member
         assert commit("modern", version, member_id="x") == ErrorCode.UNKNOWN_MEMBER_ID
-        assert commit("modern", version, **stale | {"generation_id_or_member_epoch": 1}) == NONE
+        assert (
+            commit("modern", version, **stale | {"generation_id_or_member_epoch": JOINED}) == NONE
+        )
     assert commit("g", 6, UUID(int=77)) == ErrorCode.UNKNOWN_TOPIC_ID
     assert "g" not in driver.cluster.groups.table
 

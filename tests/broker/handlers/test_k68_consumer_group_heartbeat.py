@@ -14,6 +14,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, decode_request, encode_message
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 _Partitions = messages.ConsumerGroupHeartbeatRequest.TopicPartitions
@@ -40,10 +41,10 @@ def test_a_member_joins_with_epoch_0_and_gets_its_partitions(version: int) -> No
     cluster = GroupCluster()
     response = heartbeat(cluster, version=version)
     assert (response.error_code, response.error_message) == (0, None)
-    assert (response.member_id, response.member_epoch) == ("m", 1)
+    assert (response.member_id, response.member_epoch) == ("m", JOINED)
     assert response.heartbeat_interval_ms == 5000
     assert assigned(response) == [(cluster.topic.topic_id, [0, 1])]
-    assert heartbeat(cluster, 1, version).assignment is None
+    assert heartbeat(cluster, JOINED, version).assignment is None
 
 
 def test_the_broker_gives_an_id_in_version_0_only() -> None:
@@ -60,10 +61,10 @@ def test_a_member_reports_what_it_owns() -> None:
     heartbeat(cluster, member_id="other")
 
     both = _Partitions(version=1, topic_id=topic_id, partitions=[0, 1])
-    assert assigned(heartbeat(cluster, 1, topic_partitions=[both])) == [(topic_id, [0])]
+    assert assigned(heartbeat(cluster, JOINED, topic_partitions=[both])) == [(topic_id, [0])]
     one = _Partitions(version=1, topic_id=topic_id, partitions=[0])
-    assert heartbeat(cluster, 1, topic_partitions=[one]).member_epoch == 2
-    assert assigned(heartbeat(cluster, 2, member_id="other")) == [(topic_id, [1])]
+    assert heartbeat(cluster, JOINED, topic_partitions=[one]).member_epoch == JOINED + 1
+    assert assigned(heartbeat(cluster, JOINED + 1, member_id="other")) == [(topic_id, [1])]
 
 
 def test_a_refusal_has_a_message() -> None:
@@ -110,9 +111,9 @@ def test_new_partitions_and_deleted_topics_are_seen_by_the_next_heartbeat() -> N
     topic_id = cluster.topic.topic_id
     heartbeat(cluster)
     cluster.cluster.add_partitions(cluster.topic, [(3,)])
-    assert assigned(heartbeat(cluster, 1)) == [(topic_id, [0, 1, 2])]
+    assert assigned(heartbeat(cluster, JOINED)) == [(topic_id, [0, 1, 2])]
     cluster.cluster.delete_topic(cluster.topic, cluster.now_ms)
-    assert assigned(heartbeat(cluster, 2)) == []
+    assert assigned(heartbeat(cluster, JOINED + 1)) == []
 
 
 def test_the_members_of_a_group_stay_when_its_coordinator_changes() -> None:
@@ -123,7 +124,7 @@ def test_the_members_of_a_group_stay_when_its_coordinator_changes() -> None:
     cluster.cluster.move_leader(partition, cluster.other_id, cluster.now_ms)
     cluster.cluster.timers.run_due(cluster.now_ms)
     new_id = partition.leader_id
-    assert heartbeat(cluster, 1, broker_id=new_id).error_code == ErrorCode.NONE
+    assert heartbeat(cluster, JOINED, broker_id=new_id).error_code == ErrorCode.NONE
 
 
 def some_request(random: Random, epochs: dict[str, int], topic_id: UUID) -> dict[str, Any]:
@@ -140,6 +141,7 @@ def some_request(random: Random, epochs: dict[str, int], topic_id: UUID) -> dict
         fields |= {
             "rebalance_timeout_ms": 60_000,
             "subscribed_topic_names": ["t"],
+            "subscribed_topic_regex": "",
             "topic_partitions": [],
         }
         if random.random() < 0.05:

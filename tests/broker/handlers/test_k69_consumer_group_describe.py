@@ -6,6 +6,7 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
@@ -42,10 +43,17 @@ def test_a_group_is_described_with_its_members_and_their_assignments(version: in
     group = describe(cluster, version)
 
     assert (group.error_code, group.group_id, group.group_state) == (0, GROUP, "Reconciling")
-    assert (group.group_epoch, group.assignment_epoch, group.assignor_name) == (2, 2, "range")
+    epoch = JOINED + 1
+    assert (group.group_epoch, group.assignment_epoch, group.assignor_name) == (
+        epoch,
+        epoch,
+        "range",
+    )
     first, second = group.members
     assert (first.member_id, first.instance_id, first.rack_id) == ("m", "i", "r")
-    assert (first.member_epoch, first.client_id, first.client_host) == (1, "client", "/127.0.0.1")
+    assert (first.member_epoch, first.client_id, first.client_host) == (
+        *(JOINED, "client", "/127.0.0.1"),
+    )
     assert (first.subscribed_topic_names, first.subscribed_topic_regex) == (["t"], "")
     assert partitions(first.assignment) == [("t", [0, 1])]
     assert partitions(first.target_assignment) == [("t", [0])]

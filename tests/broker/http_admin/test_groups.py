@@ -19,6 +19,7 @@ from broker.http_admin.groups import (
 from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.http_admin.admin_server import admin_of, make_admin
 from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.http_admin.kafka_clients import commit, produce
@@ -102,14 +103,15 @@ async def test_a_request_waits_until_every_member_has_its_partitions() -> None:
 
     waiting = asyncio.create_task(wait_for_stable_group(admin, path, StableQuery(2, 10_000)))
     await asyncio.sleep(0)
-    consumer_heartbeat(admin, "m", 1, owned=[0, 1])
-    consumer_heartbeat(admin, "m", 1, owned=[0])
+    consumer_heartbeat(admin, "m", JOINED, owned=[0, 1])
+    consumer_heartbeat(admin, "m", JOINED, owned=[0])
     assert not waiting.done()
-    consumer_heartbeat(admin, "n", 2, owned=[])
+    consumer_heartbeat(admin, "n", JOINED + 1, owned=[])
     group = await waiting
 
     assert group is not None
-    assert (group.state, [member.member_epoch for member in group.members]) == ("Stable", [2, 2])
+    assert group.state == "Stable"
+    assert [member.member_epoch for member in group.members] == [JOINED + 1] * 2
     assert await wait_for_stable_group(admin, path, StableQuery(3, 0)) is None
 
 

@@ -11,6 +11,7 @@ from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
 from protocol.coordinator_records import GROUP_RECORDS, decode_key, decode_value
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.driver import JOINED
 
 TOPIC_ID = UUID(int=7)
 NOW_MS = 1_000
@@ -73,12 +74,14 @@ def test_partitions_are_assigned_once_their_state_exists() -> None:
     assert joined(group, topics, "a").assigned == {}
     initialized(group, topics)
 
-    member = beat(group, topics, "a", 1)
+    member = beat(group, topics, "a", JOINED)
 
     assert isinstance(member, ShareMember)
     assert member.assigned == {TOPIC_ID: frozenset({0, 1})}
-    assert (member.member_epoch, member.previous_member_epoch, group.group_epoch) == (2, 1, 2)
-    again = beat(group, topics, "a", 2)
+    assert (member.member_epoch, member.previous_member_epoch, group.group_epoch) == (
+        *(JOINED + 1, JOINED, JOINED + 1),
+    )
+    again = beat(group, topics, "a", JOINED + 1)
     assert again == member
 
 
@@ -86,13 +89,13 @@ def test_new_partitions_of_a_topic_begin_a_new_epoch_and_get_a_state() -> None:
     group, topics = ShareGroup("g"), Topics(1)
     joined(group, topics, "a")
     initialized(group, topics)
-    beat(group, topics, "a", 1)
+    beat(group, topics, "a", JOINED)
     topics.partition_count = 2
 
-    member = beat(group, topics, "a", 2)
+    member = beat(group, topics, "a", JOINED + 1)
 
     assert isinstance(member, ShareMember)
-    assert member.member_epoch == 3
+    assert member.member_epoch == JOINED + 2
     assert group.begin_initialization(topics) == [TopicIdPartition(TOPIC_ID, 1)]
 
 
@@ -111,14 +114,14 @@ def test_a_member_with_a_wrong_epoch_is_fenced_and_the_last_epoch_is_accepted() 
     group, topics = ShareGroup("g"), Topics()
     joined(group, topics, "a")
     initialized(group, topics)
-    beat(group, topics, "a", 1)
+    beat(group, topics, "a", JOINED)
 
-    for epoch in (3, 0):
+    for epoch in (JOINED + 2, JOINED - 1):
         refused = beat(group, topics, "a", epoch)
         assert isinstance(refused, Refusal)
         assert refused.error_code is ErrorCode.FENCED_MEMBER_EPOCH
-    assert isinstance(beat(group, topics, "a", 1), ShareMember)
-    unknown = beat(group, topics, "b", 1)
+    assert isinstance(beat(group, topics, "a", JOINED), ShareMember)
+    unknown = beat(group, topics, "b", JOINED)
     assert isinstance(unknown, Refusal)
     assert unknown.error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -207,6 +210,16 @@ def decoded(group: ShareGroup) -> list[tuple[str, Any]]:
     ]
 
 
+def test_a_member_with_an_epoch_does_not_join_again_before_kafka_4_2() -> None:
+    group, topics = ShareGroup("g", rules=lambda: rules_of((4, 1))), Topics()
+    joined(group, topics, "a")
+    initialized(group, topics)
+    beat(group, topics, "a", 1)
+    refused = beat(group, topics, "a", 0, "t")
+    assert isinstance(refused, Refusal)
+    assert refused.error_code is ErrorCode.FENCED_MEMBER_EPOCH
+
+
 def test_the_others_take_over_what_a_leaver_had() -> None:
     group, topics = ShareGroup("g"), Topics()
     joined(group, topics, "a")
@@ -214,7 +227,7 @@ def test_the_others_take_over_what_a_leaver_had() -> None:
     joined(group, topics, "b")
 
     group.remove("b", topics)
-    member = beat(group, topics, "a", 1)
+    member = beat(group, topics, "a", JOINED)
 
     assert isinstance(member, ShareMember)
     assert member.assigned == {TOPIC_ID: frozenset({0, 1})}
@@ -237,7 +250,7 @@ def test_all_changes_are_written_as_records_of_kafka() -> None:
     group, topics = ShareGroup("g"), Topics(1)
     joined(group, topics, "a")
     initialized(group, topics)
-    beat(group, topics, "a", 1)
+    beat(group, topics, "a", JOINED)
     group.remove("a", topics)
 
     records = []
@@ -266,6 +279,6 @@ def test_all_changes_are_written_as_records_of_kafka() -> None:
         "Metadata",
     ]
     assert [value is None for _, value in records[-4:]] == [True, True, True, False]
-    assert records[1][1].epoch == 1
+    assert records[1][1].epoch == JOINED
     assert records[8][1].topic_partitions[0].partitions == [0]
     assert group.take_records() == []

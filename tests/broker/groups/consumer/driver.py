@@ -32,7 +32,7 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "group.consumer.session.timeout.ms": SESSION_MS,
 }
 JOINED = rules_of(DEFAULT_RELEASE).first_epoch + 1
-"""The epoch of the first member of a group that subscribes to a topic; without one it is one less."""
+"""The epoch of the first member of a group; one less if it subscribes to no topic."""
 
 
 class Topics:
