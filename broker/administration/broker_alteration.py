@@ -21,8 +21,8 @@ from broker.config.broker_config import (
 )
 from broker.config.broker_requirements import change_problem
 from broker.config.hash_order import in_hash_order
-from broker.config.keys import ConfigError, ConfigType, UpdateMode
-from broker.config.release_keys import key_in
+from broker.config.keys import ConfigError, ConfigKey, ConfigType, ListRule, UpdateMode
+from broker.config.release_keys import DYNAMIC_KEYS_IN_JAVA_SINCE, is_known, key_in
 from broker.config.security_keys import STORE_KEYS
 from broker.config.values import elements_of, format_value, parse_value, split_list
 from broker.errors import Refusal
@@ -35,6 +35,9 @@ _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _SET_CLASS_SIZE_MAX = 4
 """Scala has classes of their own for sets up to this size, which print as `Set`."""
+
+REPETITIONS_REFUSED_SINCE: Release = (4, 4)
+"""First release that refuses a list that repeats elements at run time; at the start it warns."""
 
 _CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
@@ -99,8 +102,8 @@ def _apply(
             changed.pop(name, None)
         else:
             key = BROKER_KEYS.get(name)
-            if key is None:
-                return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+            if key is None or not is_known(name, release):
+                return _unknown_list(name, release)
             if key_in(key, release).config_type is not ConfigType.LIST:
                 kind = ConfigOperation(operation.kind).name.lower()
                 message = f"Config value {kind} is not allowed for config key: {name}"
@@ -108,6 +111,13 @@ def _apply(
             before = changed.get(name, format_value(key.default) or "")
             changed[name] = change_list(before, operation.kind, text)
     return changed
+
+
+def _unknown_list(name: str, release: Release) -> Refusal:
+    """Refuse to append to a key that only a plug-in knows, or to subtract from it."""
+    if release < DYNAMIC_KEYS_IN_JAVA_SINCE:
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
 
 
 @may_pause
@@ -119,27 +129,41 @@ def _layer_problem(
     renamed = [name for name in names if name in RENAMED_KEYS]
     if renamed:
         return unknown_key_message(renamed[0], BROKER_KEYS)
-    fixed = [name for name in names if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic]
+    known = [name for name in names if name in BROKER_KEYS and is_known(name, release)]
+    fixed = [name for name in known if not BROKER_KEYS[name].is_dynamic]
     if fixed:
-        return f"Cannot update these configs dynamically: {_shown_set(fixed)}"
+        return f"Cannot update these configs dynamically: {_shown_set(fixed, release)}"
     secured = [name for name in names if name in STORE_KEYS]
     if secured:
         return (
             "These security configs can be dynamically updated only per-listener using the listener"
-            f" prefix: HashSet({', '.join(secured)})"
+            f" prefix: {_shown_set(secured, release, is_always_hash_set=True)}"
         )
     for name in names:
         match = _LISTENER_KEY.fullmatch(name)
         key = BROKER_KEYS.get(match[1] if match else name)
         if key is not None and key.is_dynamic:
+            problem = _repetition_problem(key, layer[name], release)
+            if problem is not None:
+                return problem
             parse_value(key_in(key, release), layer[name])
     own = [name for name in names if _needs_broker_id(name)]
     if own and not is_one_broker:
         return (
             "Cannot update these configs at default cluster level, broker id must be specified:"
-            f" {_shown_set(own)}"
+            f" {_shown_set(own, release)}"
         )
     return None
+
+
+def _repetition_problem(key: ConfigKey, text: str, release: Release) -> str | None:
+    """Refuse a list that repeats elements, as Kafka does at run time from 4.4 on."""
+    if release < REPETITIONS_REFUSED_SINCE or not isinstance(key.check, ListRule):
+        return None
+    elements = split_list(text)
+    if len(set(elements)) == len(elements):
+        return None
+    return f"Configuration '{key.name}' values must not be duplicated."
 
 
 def _needs_broker_id(name: str) -> bool:
@@ -172,9 +196,12 @@ def _own_value_problem(
     return None
 
 
-def _shown_set(names: Sequence[str]) -> str:
-    """Return names as Scala prints a set of them."""
-    prefix = "Set" if len(names) <= _SET_CLASS_SIZE_MAX else "HashSet"
+def _shown_set(names: Sequence[str], release: Release, *, is_always_hash_set: bool = False) -> str:
+    """Return names as Scala prints a set of them, or Java in newer releases."""
+    if release >= DYNAMIC_KEYS_IN_JAVA_SINCE:
+        return f"[{', '.join(names)}]"
+    is_small = len(names) <= _SET_CLASS_SIZE_MAX and not is_always_hash_set
+    prefix = "Set" if is_small else "HashSet"
     return f"{prefix}({', '.join(names)})"
 
 

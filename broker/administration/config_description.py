@@ -12,11 +12,20 @@ from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym, combine_layers, key_of
 from broker.config.keys import ConfigKey
 from broker.config.release_keys import key_in
-from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES, group_defaults
+from broker.config.resource_keys import (
+    GROUP_BROKER_KEYS,
+    RESOURCE_KEYS,
+    RESOURCE_SOURCES,
+    group_defaults,
+)
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
+from protocol.releases import Release
+
+GROUP_SYNONYMS_SINCE: Release = (4, 3)
+"""First release that names a broker's key as the source of a group's value."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -39,9 +48,11 @@ def describe_topic(
     config: BrokerConfig, broker_id: int, overrides: Mapping[str, str] = _NOTHING
 ) -> list[ConfigEntry]:
     """Return every key of a topic as one broker has it; none is read-only."""
-    values = TopicConfig(config.for_broker(broker_id), overrides)
+    broker_values = config.for_broker(broker_id)
+    release = release_of(broker_values)
+    values = TopicConfig(broker_values, overrides)
     entries = []
-    for key in TOPIC_KEYS.values():
+    for key in (key_in(key, release) for key in TOPIC_KEYS.values()):
         if key.is_hidden and key.name not in overrides:
             continue
         text = format_value(values[key.name])
@@ -98,9 +109,8 @@ def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
     return entries
 
 
-def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
+def describe_broker_defaults(config: BrokerConfig, release: Release) -> list[ConfigEntry]:
     """Return the keys changed at run time for all brokers (a resource without a name)."""
-    release = release_of(config)
     entries = []
     for name, text in config.dynamic_default.items():
         key = key_in(key_of(name), release)
@@ -114,10 +124,9 @@ def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
 
 
 def describe_resource(
-    config: BrokerConfig, resource_type: ResourceType, name: str
+    config: BrokerConfig, resource_type: ResourceType, name: str, release: Release
 ) -> list[ConfigEntry]:
     """Return every key of a group or of client metrics, set or not."""
-    release = release_of(config)
     layer = config.resources.get((resource_type, name), {})
     keys = RESOURCE_KEYS[resource_type]
     is_group = resource_type is ResourceType.GROUP
@@ -129,17 +138,29 @@ def describe_resource(
         for key_name, text in layer.items()
     }
     entries = []
-    for key in keys.values():
+    for key in (key_in(key, release) for key in keys.values()):
         if key.is_hidden and key.name not in layer:
             continue
         text = format_value(values[key.name])
-        synonyms = []
+        synonyms = _group_synonyms(config, key, text, release) if is_group else []
         if key.name in layer:
-            synonyms.append(Synonym(key.name, text, RESOURCE_SOURCES[resource_type]))
-        elif is_group:
-            synonyms.append(Synonym(key.name, text, ConfigSource.DEFAULT_CONFIG))
+            own = Synonym(key.name, text, RESOURCE_SOURCES[resource_type])
+            has_others = is_group and release >= GROUP_SYNONYMS_SINCE
+            synonyms = [own, *synonyms] if has_others else [own]
         entries.append(_entry(key, text, synonyms, is_read_only=False))
     return entries
+
+
+def _group_synonyms(
+    config: BrokerConfig, key: ConfigKey, text: str | None, release: Release
+) -> list[Synonym]:
+    """Return the sources of a group's value that is not set: since Kafka 4.3 the broker's key."""
+    if release < GROUP_SYNONYMS_SINCE:
+        return [Synonym(key.name, text, ConfigSource.DEFAULT_CONFIG)]
+    broker_key = GROUP_BROKER_KEYS.get(key.name)
+    if broker_key is not None:
+        return config.synonyms(broker_key)
+    return [Synonym(key.name, format_value(key.default), ConfigSource.DEFAULT_CONFIG)]
 
 
 def _entry(

@@ -17,8 +17,15 @@ from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, sec
 from broker.config.api_versions import API_VERSIONS_KEY, emulated_release, release_of
 from broker.config.broker_requirements import requirement_problem
 from broker.config.features import release_problem
-from broker.config.keys import DYNAMIC_ONLY, UNKNOWN, ConfigError, ConfigKey, by_name, shortened
-from broker.config.release_keys import key_in, release_defaults
+from broker.config.keys import (
+    DYNAMIC_ONLY,
+    ConfigError,
+    ConfigKey,
+    by_name,
+    plugin_key,
+    shortened,
+)
+from broker.config.release_keys import is_known, key_in, release_defaults
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.releases import Release
@@ -338,8 +345,7 @@ def find_key(name: str) -> ConfigKey:
 def key_of(name: str) -> ConfigKey:
     """Return the definition of a broker's key, also of one that only a plug-in knows.
 
-    The key of a listener has the type of the one without the listener. A custom key is a secret,
-    since it may be one.
+    The key of a listener has the type of the one without the listener.
     """
     key = BROKER_KEYS.get(name)
     if key is not None:
@@ -347,7 +353,7 @@ def key_of(name: str) -> ConfigKey:
     base = next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
     if base is not None:
         return replace(base, name=name, update_mode=DYNAMIC_ONLY, is_enforced=False)
-    return ConfigKey(name, UNKNOWN, None, None, DYNAMIC_ONLY, is_enforced=False)
+    return plugin_key(name)
 
 
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
@@ -365,12 +371,12 @@ def shared_key_message(name: str) -> str:
 def parse_overrides(overrides: Mapping[str, str], release: Release) -> dict[str, Any]:
     """Parse the values of keys of a release's broker; ConfigError for the first invalid one.
 
-    Keys that only a plug-in knows are left out.
+    Keys that only a plug-in knows are left out, and those that the release does not have.
     """
     return {
         name: parse_value(key_in(BROKER_KEYS[name], release), text)
         for name, text in overrides.items()
-        if name in BROKER_KEYS
+        if name in BROKER_KEYS and is_known(name, release)
     }
 
 

@@ -20,6 +20,7 @@ from broker.config.keys import (
     LONG,
     ONE_BROKER,
     PASSWORD,
+    PER_BROKER,
     READ_ONLY,
     SHORT,
     STRING,
@@ -50,7 +51,7 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("controller.quorum.retry.backoff.ms",               INT,      20,          at_least(0),   READ_ONLY),
     ignored_key("controller.socket.timeout.ms",                     INT,      30_000,      None,          READ_ONLY),
     ignored_key("early.start.listeners",                            LIST,     None,        ListRule(),    READ_ONLY),
-    ignored_key("config.providers", LIST, (), ListRule(), READ_ONLY),
+    ignored_key("config.providers", LIST, (), ListRule(), CLUSTER_WIDE),
     ignored_key("initial.broker.registration.timeout.ms",           INT,      60_000,      None,          READ_ONLY),
     internal_key("internal.metadata.delete.delay.millis",            LONG,     60_000,      None,          READ_ONLY),
     internal_key("internal.metadata.log.segment.bytes",              INT,      None,        None,          READ_ONLY),
@@ -216,9 +217,9 @@ REPLICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("replication.quota.window.size.seconds",                 INT,      1,           at_least(1),   READ_ONLY),
     ignored_key("request.timeout.ms",                                    INT,      30_000,      None,          READ_ONLY),
     internal_key("unclean.leader.election.interval.ms",                   LONG,     300_000,     at_least(1),   READ_ONLY),
-    ignored_key("follower.replication.throttled.rate",                   LONG,     LONG_MAX,    at_least(0),   DYNAMIC_ONLY),
-    ignored_key("leader.replication.throttled.rate",                     LONG,     LONG_MAX,    at_least(0),   DYNAMIC_ONLY),
-    ignored_key("replica.alter.log.dirs.io.max.bytes.per.second",        LONG,     LONG_MAX,    at_least(0),   DYNAMIC_ONLY),
+    internal_key("follower.replication.throttled.rate",                   LONG,     LONG_MAX,    at_least(0),   PER_BROKER),
+    internal_key("leader.replication.throttled.rate",                     LONG,     LONG_MAX,    at_least(0),   PER_BROKER),
+    internal_key("replica.alter.log.dirs.io.max.bytes.per.second",        LONG,     LONG_MAX,    at_least(0),   PER_BROKER),
 )
 
 # Connections and metrics.

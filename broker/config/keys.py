@@ -148,6 +148,11 @@ ignored_key = partial(ConfigKey, is_enforced=False)
 internal_key = partial(ConfigKey, is_enforced=False, is_internal=True)
 
 
+def plugin_key(name: str) -> ConfigKey:
+    """Return a key that only a plug-in knows: a secret, since it may be one."""
+    return ConfigKey(name, UNKNOWN, None, None, DYNAMIC_ONLY, is_enforced=False)
+
+
 def by_name(*groups: tuple[ConfigKey, ...]) -> dict[str, ConfigKey]:
     """Return the keys of several tuples by name, sorted; a duplicate name is an AssertionError."""
     keys = sorted((key for group in groups for key in group), key=lambda key: key.name)

@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from broker.config.keys import LIST, STRING, ConfigKey, ListRule
+from broker.config.keys import DYNAMIC_ONLY, LIST, STRING, ConfigKey, ListRule, plugin_key
 from broker.config.values import each_of
 from protocol.releases import Release
 
@@ -155,6 +155,14 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
     ),
 }
 
+_KEYS_BY_LAST_RELEASE: Mapping[Release, tuple[str, ...]] = {
+    (4, 2): ("group.share.enable", "internal.metadata.max.fetch.size.in.bytes"),
+}
+
+_LAST_RELEASES: Mapping[str, Release] = {
+    name: until for until, names in _KEYS_BY_LAST_RELEASE.items() for name in names
+}
+
 _FIRST_RELEASES: Mapping[str, Release] = {
     name: since for since, names in _KEYS_BY_FIRST_RELEASE.items() for name in names
 }
@@ -203,6 +211,18 @@ _STRINGS_BEFORE_LIST_RULES = frozenset(
     }
 )
 
+_REPLICATION_RATES = frozenset(
+    {
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+"""Keys that Kafka describes as read-only while its `DynamicBrokerConfig` is in Scala."""
+
+DYNAMIC_KEYS_IN_JAVA_SINCE: Release = (4, 3)
+"""First release that checks dynamic keys in Java: it prints other sets, and knows more errors."""
+
 GROUP_RESOURCES_SINCE: Release = (4, 0)
 """First release whose groups have configurations by default."""
 
@@ -211,13 +231,21 @@ CLIENT_METRICS_DEFAULTS_SINCE: Release = (4, 1)
 
 
 def is_known(name: str, release: Release) -> bool:
-    """Return whether a release has a key; True for keys of which no first release is known."""
-    return release >= _FIRST_RELEASES.get(name, release)
+    """Return whether a release has a key; of some keys neither the first nor the last is known."""
+    return _FIRST_RELEASES.get(name, release) <= release <= _LAST_RELEASES.get(name, release)
 
 
 @cache
 def key_in(key: ConfigKey, release: Release) -> ConfigKey:
-    """Return a key as a release defines it: with another type and check before KIP-1161."""
+    """Return a key as a release defines it.
+
+    A key that it does not have is one of a plug-in. Lists have other types and checks before
+    KIP-1161.
+    """
+    if not is_known(key.name, release):
+        return plugin_key(key.name)
+    if key.name in _REPLICATION_RATES and release < DYNAMIC_KEYS_IN_JAVA_SINCE:
+        return replace(key, update_mode=DYNAMIC_ONLY)
     rule = key.check
     if release >= LIST_RULES_SINCE or not isinstance(rule, ListRule):
         return key

@@ -28,7 +28,13 @@ from broker.config.keys import (
     internal_key,
 )
 from broker.config.release_keys import is_known, key_in
-from broker.config.values import at_least, one_of, parse_value, share_auto_offset_reset
+from broker.config.values import (
+    at_least,
+    one_of,
+    parse_value,
+    share_auto_offset_reset,
+    split_list,
+)
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
@@ -62,7 +68,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
     internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
     internal_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group."),
-    ignored_key("streams.assignor.name",          STRING, "sticky",           one_of("sticky"),         READ_ONLY, "The assignor of a streams group."),
+    ignored_key("streams.assignor.name",          STRING, None,               None,                     READ_ONLY, "The assignor of a streams group."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
@@ -99,6 +105,12 @@ MATCH_PARAMETERS = frozenset(
 )
 """What a `match` of client metrics may compare."""
 
+_ASSIGNOR, _TAGS = "streams.assignor.name", "streams.rack.aware.assignment.tags"
+_INTERVAL = ".assignment.interval.ms"
+"""The end of keys that Kafka 4.3 checks only if they are set."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 # These keys of a group get their default from the broker's key with `group.` before the name.
 _WITH_BROKER_DEFAULT = (
     "consumer.assignment.interval.ms",
@@ -122,9 +134,12 @@ _STREAMS_WITH_BROKER_DEFAULT = (
     "streams.session.timeout.ms",
     "streams.task.offset.interval.ms",
 )
-_BROKER_KEYS = {
-    name: f"group.{name}" for name in (*_WITH_BROKER_DEFAULT, *_STREAMS_WITH_BROKER_DEFAULT)
-}
+GROUP_BROKER_KEYS: Mapping[str, str] = MappingProxyType(
+    {name: f"group.{name}" for name in (*_WITH_BROKER_DEFAULT, *_STREAMS_WITH_BROKER_DEFAULT)}
+    | {_ASSIGNOR: "group.streams.assignors"}
+)
+"""The broker's keys that keys of groups get their values from."""
+
 # These have a minimum and a maximum: `group.consumer.min.session.timeout.ms` and so on.
 _BOUNDED = (
     *_WITH_BROKER_DEFAULT,
@@ -137,14 +152,18 @@ _HIGHEST = {
     "streams.num.warmup.replicas": "group.streams.max.warmup.replicas",
 }
 
-ONLY_SET_KEYS_COUNT_SINCE: Release = (4, 3)
-"""First release that checks only the keys that a group sets, and names the bounds of each."""
+BROKER_VALUES_COUNT_SINCE: Release = (4, 3)
+"""First release that checks a group with the broker's values of keys that are not set."""
+
+ONLY_SET_KEYS_COUNT_SINCE: Release = (4, 4)
+"""First release that checks only the keys that a group sets, and shows the bounds of each."""
 
 
 def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a group without a configuration, which are the broker's."""
     defaults = {name: key.default for name, key in RESOURCE_KEYS[ResourceType.GROUP].items()}
-    return defaults | {name: broker_values[key] for name, key in _BROKER_KEYS.items()}
+    defaults |= {name: broker_values[key] for name, key in GROUP_BROKER_KEYS.items()}
+    return defaults | {_ASSIGNOR: broker_values[GROUP_BROKER_KEYS[_ASSIGNOR]][0]}
 
 
 def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
@@ -155,7 +174,7 @@ def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
         if layer is not None and key in layer:
             own = key_in(RESOURCE_KEYS[ResourceType.GROUP][key], release_of(config))
             return parse_value(own, layer[key])
-    broker_key = _BROKER_KEYS.get(key)
+    broker_key = GROUP_BROKER_KEYS.get(key)
     if broker_key is not None:
         return config[broker_key]
     return RESOURCE_KEYS[ResourceType.GROUP][key].default
@@ -165,36 +184,50 @@ def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:
     """Return why a group cannot have this configuration, or None.
 
-    Before Kafka 4.3 keys that are not set count with Kafka's default, whatever the broker's is.
+    Keys that are not set count with Kafka's default before 4.3, and with the broker's in 4.3.
     """
     release = release_of(broker_values)
     keys = RESOURCE_KEYS[ResourceType.GROUP]
     for name in in_hash_order(layer):
         if name not in keys or not is_known(name, release):
             return f"Unknown group config name: {name}"
+    if release >= ONLY_SET_KEYS_COUNT_SINCE and _repeats_tags(layer):
+        return f"{_TAGS} must not contain duplicate tag keys."
     try:
         values = _parse(GROUP_RESOURCE_KEYS, layer, release)
     except ConfigError as error:
         return str(error)
     if release >= ONLY_SET_KEYS_COUNT_SINCE:
         return (
-            _range_problem(values, broker_values)
-            or _heartbeat_problem(group_defaults(broker_values) | values)
+            _bound_problem(values, broker_values, shows_bounds=True)
+            or _assignor_problem(values, broker_values)
+            or _heartbeat_problem(values, group_defaults(broker_values))
             or _dead_letter_topic_problem(values)
         )
-    values = {name: key.default for name, key in keys.items()} | values
-    return _bound_problem(values, broker_values) or _heartbeat_problem(values)
+    if release >= BROKER_VALUES_COUNT_SINCE:
+        defaults = group_defaults(broker_values)
+    else:
+        defaults = {name: key.default for name, key in keys.items()}
+    others = {name: value for name, value in defaults.items() if not name.endswith(_INTERVAL)}
+    return _bound_problem(others | values, broker_values, shows_bounds=False) or _heartbeat_problem(
+        others | values
+    )
 
 
-def _range_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
-    for name in _BOUNDED:
-        if name in values:
-            kind, _, rest = name.partition(".")
-            low = broker_values[f"group.{kind}.min.{rest}"]
-            high = broker_values[f"group.{kind}.max.{rest}"]
-            if not low <= values[name] <= high:
-                return f"{name} must be in the range {low} to {high} inclusive."
-    return _one_sided_problem(values, broker_values)
+def _repeats_tags(layer: Mapping[str, str]) -> bool:
+    tags = split_list(layer.get(_TAGS, ""))
+    return len(set(tags)) < len(tags)
+
+
+def _assignor_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
+    known = broker_values[GROUP_BROKER_KEYS[_ASSIGNOR]]
+    name = values.get(_ASSIGNOR)
+    if name is None or name in known:
+        return None
+    return (
+        f"{_ASSIGNOR} '{name}' is not a registered task assignor. Registered assignors are:"
+        f" [{', '.join(known)}]."
+    )
 
 
 def _dead_letter_topic_problem(values: Mapping[str, Any]) -> str | None:
@@ -213,31 +246,40 @@ def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str], release: Release
     }
 
 
-def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
+def _bound_problem(
+    values: Mapping[str, Any], broker_values: Mapping[str, Any], *, shows_bounds: bool
+) -> str | None:
+    """Return which value is outside of its bounds, which are shown or named."""
     for name in _BOUNDED:
         kind, _, rest = name.partition(".")
-        low, high = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
-        if values[name] < broker_values[low]:
-            return f"{name} must be greater than or equal to {low}"
-        if values[name] > broker_values[high]:
-            return f"{name} must be less than or equal to {high}"
-    return _one_sided_problem(values, broker_values)
-
-
-def _one_sided_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
-    name, low = "streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
-    if name in values and values[name] < broker_values[low]:
-        return f"{name} must be greater than or equal to {low}"
-    for name, high in _HIGHEST.items():
-        if name in values and values[name] > broker_values[high]:
+        low_key, high_key = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+        low, high = broker_values[low_key], broker_values[high_key]
+        if name not in values or low <= values[name] <= high:
+            continue
+        if shows_bounds:
+            return f"{name} must be in the range {low} to {high} inclusive."
+        if values[name] < low:
+            return f"{name} must be greater than or equal to {low_key}"
+        return f"{name} must be less than or equal to {high_key}"
+    name, low_key = "streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
+    if name in values and values[name] < broker_values[low_key]:
+        return f"{name} must be greater than or equal to {broker_values[low_key]}"
+    for name, high_key in _HIGHEST.items():
+        if name in values and values[name] > broker_values[high_key]:
+            high = broker_values[high_key] if shows_bounds else high_key
             return f"{name} must be less than or equal to {high}"
     return None
 
 
-def _heartbeat_problem(values: Mapping[str, Any]) -> str | None:
+def _heartbeat_problem(
+    values: Mapping[str, Any], defaults: Mapping[str, Any] = _NOTHING
+) -> str | None:
+    """Return which session is too short among those of which `values` has a part."""
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
-        if values[session] <= values[heartbeat]:
+        is_set = session in values or heartbeat in values
+        effective = {**defaults, **values}
+        if is_set and effective[session] <= effective[heartbeat]:
             return f"{session} must be greater than {heartbeat}"
     return None
 

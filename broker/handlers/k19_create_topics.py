@@ -41,8 +41,6 @@ from broker.administration.new_topic import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
-from broker.config.api_versions import release_of
-from broker.config.release_keys import is_known
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
@@ -189,7 +187,6 @@ def _result(
 def _describe_config(
     version: int, cluster: Cluster, config: TopicConfig
 ) -> list[_Result.CreatableTopicConfigs]:
-    release = release_of(cluster.shared_config)
     return [
         _Result.CreatableTopicConfigs(
             version=version,
@@ -201,7 +198,6 @@ def _describe_config(
             is_sensitive=entry.key.is_sensitive,
         )
         for entry in describe_new_topic(cluster.config, cluster.controller_id, config.overrides)
-        if is_known(entry.key.name, release)
     ]
 
 

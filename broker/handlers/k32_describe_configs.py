@@ -39,7 +39,6 @@ from broker.config.hash_order import in_hash_order
 from broker.config.release_keys import (
     CLIENT_METRICS_DEFAULTS_SINCE,
     GROUP_RESOURCES_SINCE,
-    is_known,
 )
 from broker.errors import INVALID_REQUEST_MESSAGE, Refusal
 from broker.request.context import RequestContext
@@ -160,8 +159,7 @@ def _entries(
     entries = {
         entry.key.name: entry
         for entry in described
-        if is_known(entry.key.name, release)
-        and (not requested_keys or entry.key.name in requested_keys)
+        if not requested_keys or entry.key.name in requested_keys
     }
     return [_to_wire(entries[name], request) for name in in_hash_order(entries)]
 
@@ -173,7 +171,7 @@ def _describe(
         case ResourceType.TOPIC:
             return _describe_topic(cluster, broker_id, name)
         case ResourceType.BROKER if not name:
-            return describe_broker_defaults(cluster.config)
+            return describe_broker_defaults(cluster.config, release)
         case ResourceType.BROKER:
             refusal = _broker_refusal(name, broker_id, f", expected {broker_id} or empty string,")
             return refusal or describe_broker(cluster.config, cluster.brokers[broker_id])
@@ -187,10 +185,10 @@ def _describe(
             message = "Client metrics subscription name must not be empty"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
         case ResourceType.CLIENT_METRICS if release < CLIENT_METRICS_DEFAULTS_SINCE:
-            entries = describe_resource(cluster.config, ResourceType.CLIENT_METRICS, name)
+            entries = describe_resource(cluster.config, ResourceType.CLIENT_METRICS, name, release)
             return [entry for entry in entries if entry.source != ConfigSource.DEFAULT_CONFIG]
         case _:
-            return describe_resource(cluster.config, ResourceType(resource_type), name)
+            return describe_resource(cluster.config, ResourceType(resource_type), name, release)
 
 
 def _broker_refusal(name: str, broker_id: int, expected: str) -> Refusal | None:

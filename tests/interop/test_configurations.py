@@ -1,4 +1,4 @@
-"""Configurations of Apache Kafka 4.1 with its default features, and of our broker, key by key."""
+"""Configurations of Apache Kafka with its default features, and of our broker, key by key."""
 
 import json
 import re
@@ -6,11 +6,12 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.release_keys import is_known
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -26,6 +27,9 @@ from tests.interop.raw_client import RawClient
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 
+INTERVAL = ".assignment.interval.ms"
+"""The end of keys whose default is 1000 in Kafka and 0 here."""
+
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 # Started with values that other keys inherit in another unit.
 PROPERTIES = {
@@ -39,6 +43,8 @@ DIFFERENT = {
     "advertised.listeners": "ports",
     "controller.quorum.voters": "ports",
     "group.initial.rebalance.delay.ms": "compatibility.md",
+    "group.streams.assignment.interval.ms": "compatibility.md",
+    "group.streams.initial.rebalance.delay.ms": "compatibility.md",
     "inter.broker.listener.name": "set for the real broker",
     "listener.security.protocol.map": "set for the real broker",
     "listeners": "ports",
@@ -52,30 +58,47 @@ DIFFERENT = {
 }
 
 
-@pytest.fixture(scope="module")
-def kafka_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+ONE_REPLICA = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+}
+"""What the fixture of Apache Kafka sets, which has one broker."""
+
+
+class Pair(NamedTuple):
+    """Apache Kafka of a release, and our broker that behaves as it."""
+
+    release: str
+    kafka: ApacheKafka
+    ours: MockKafka
+
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Where Kafka listens, and where we do."""
+        return self.kafka.bootstrap_servers, self.ours.bootstrap_servers
+
+
+@pytest.fixture(scope="module", params=REFUSED_CHANGES)
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    release = request.param
     kafka = ApacheKafka(
-        tmp_path_factory.mktemp("apache-kafka-configs"), features={}, properties=PROPERTIES
+        tmp_path_factory.mktemp("apache-kafka-configs"),
+        version=f"{release}.0",
+        features={},
+        properties=PROPERTIES,
     )
     try:
         kafka.start()
     except CannotRunError as error:
         pytest.skip(str(error))
-    create_topic(kafka.bootstrap_servers)
-    yield kafka
+    with MockKafka(config=PROPERTIES | ONE_REPLICA | {"broker.api.versions": release}) as ours:
+        pair = Pair(release, kafka, ours)
+        for address in pair.addresses:
+            create_topic(address)
+        yield pair
     kafka.stop()
-
-
-@pytest.fixture(scope="module")
-def ours() -> Iterator[MockKafka]:
-    # Those of the fixture of Apache Kafka, which has one broker.
-    one_replica = {
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-    }
-    with MockKafka(config=PROPERTIES | one_replica) as kafka:
-        create_topic(kafka.bootstrap_servers)
-        yield kafka
 
 
 def create_topic(address: str) -> Any:
@@ -136,14 +159,16 @@ def describe(address: str, kind: int, name: str) -> tuple[int, str | None, list[
             [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms],
         )
         for entry in result.configs
-        if not (kind == ResourceType.BROKER and is_of_one_side(entry.name))
+        if not is_of_one_side(entry.name)
     ]
     return result.error_code, result.error_message, entries
 
 
 def is_of_one_side(name: str) -> bool:
     is_ours = name in BROKER_KEYS and BROKER_KEYS[name].is_mock_only
-    return is_ours or name in DIFFERENT or name.startswith("listener.name.")
+    # Of a group's key we have another default where we have one for the broker's.
+    is_different = name in DIFFERENT or f"group.{name}" in DIFFERENT or name.endswith(INTERVAL)
+    return is_ours or is_different or name.startswith("listener.name.")
 
 
 def settle(address: str, kind: int, name: str, changes: list[tuple[str, str | None]]) -> None:
@@ -187,43 +212,47 @@ RESOURCES = [
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_resources_are_described_alike(name: str, kafka_4_1: ApacheKafka, ours: MockKafka) -> None:
+def test_resources_are_described_alike(name: str, pair: Pair) -> None:
     kind, resource_name, changes = CHANGES[name]
-    addresses = (kafka_4_1.bootstrap_servers, ours.bootstrap_servers)
-    for address in addresses:
+    for address in pair.addresses:
         settle(address, kind, resource_name, changes)
     try:
         for resource in RESOURCES:
-            expected = describe(ours.bootstrap_servers, *resource)
+            expected = describe(pair.ours.bootstrap_servers, *resource)
             # Apache Kafka's broker follows its controller.
             soon = time.monotonic() + DEADLINE_S
-            while describe(kafka_4_1.bootstrap_servers, *resource) != expected:
+            while describe(pair.kafka.bootstrap_servers, *resource) != expected:
                 if time.monotonic() > soon:
                     break
-            assert describe(kafka_4_1.bootstrap_servers, *resource) == expected, resource
+            assert describe(pair.kafka.bootstrap_servers, *resource) == expected, resource
     finally:
-        for address in addresses:
+        for address in pair.addresses:
             settle(address, kind, resource_name, [(key, None) for key, _ in changes])
 
 
 def test_the_keys_that_are_not_compared_are_described_by_both(
-    kafka_4_1: ApacheKafka, ours: MockKafka
+    pair: Pair,
 ) -> None:
-    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+    names = {
+        name
+        for name in DIFFERENT
+        if is_known(name, tuple(int(number) for number in pair.release.split(".")))
+    }
+    for address in pair.addresses:
         request_class = messages.DescribeConfigsRequest
         resource = request_class.DescribeConfigsResource(
             resource_type=ResourceType.BROKER,
             resource_name="1",
-            configuration_keys=sorted(DIFFERENT),
+            configuration_keys=sorted(names),
         )
         request = request_class(
             version=4, resources=[resource], include_synonyms=False, include_documentation=False
         )
         (result,) = ask(address, request, ApiKey.DESCRIBE_CONFIGS, 4).results
-        assert {entry.name for entry in result.configs} == set(DIFFERENT)
+        assert {entry.name for entry in result.configs} == names
 
 
-def test_a_new_topic_is_described_alike(kafka_4_1: ApacheKafka, ours: MockKafka) -> None:
+def test_a_new_topic_is_described_alike(pair: Pair) -> None:
     request_class = messages.request_class(ApiKey.CREATE_TOPICS)
     configs = [request_class.CreatableTopic.CreatableTopicConfig(name="segment.ms", value="5")]
     topic = request_class.CreatableTopic(
@@ -231,7 +260,7 @@ def test_a_new_topic_is_described_alike(kafka_4_1: ApacheKafka, ours: MockKafka)
     )
     request = request_class(version=5, topics=[topic], timeout_ms=10_000, validate_only=True)
     described = []
-    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+    for address in pair.addresses:
         (created,) = ask(address, request, ApiKey.CREATE_TOPICS, 5).topics
         described.append(
             [
@@ -255,11 +284,9 @@ REFUSED_BATCHES = {
 
 
 @pytest.mark.parametrize("name", REFUSED_BATCHES)
-def test_a_refused_batch_gets_the_same_error(
-    name: str, kafka_4_1: ApacheKafka, ours: MockKafka
-) -> None:
+def test_a_refused_batch_gets_the_same_error(name: str, pair: Pair) -> None:
     answers = []
-    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+    for address in pair.addresses:
         settle(address, ResourceType.TOPIC, "t", [("cleanup.policy", "compact")])
         deadline = Deadline()
         while produce(address, KEYLESS)[0] == ErrorCode.NONE and deadline.holds("compaction"):
@@ -289,15 +316,18 @@ def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int
     return answer.error_code, answer.error_message, errors
 
 
-@pytest.mark.parametrize("refused", REFUSED_CHANGES, ids=str)
-def test_a_refused_change_gets_the_same_error(
-    refused: RefusedChange, kafka_4_1: ApacheKafka, ours: MockKafka
-) -> None:
+@pytest.mark.parametrize(
+    ("pair", "refused"),
+    [(release, change) for release, changes in REFUSED_CHANGES.items() for change in changes],
+    ids=str,
+    indirect=["pair"],
+)
+def test_a_refused_change_gets_the_same_error(refused: RefusedChange, pair: Pair) -> None:
     expected = (refused.error_code, refused.error_message)
     request = (refused.resource_type, refused.resource_name, refused.operations)
 
-    assert change(kafka_4_1.bootstrap_servers, *request) == expected
-    assert change(ours.bootstrap_servers, *request) == expected
+    for address in pair.addresses:
+        assert change(address, *request) == expected
 
 
 def test_a_throttled_reassignment_runs_with_the_tool_of_kafka(tmp_path: Path) -> None:

@@ -33,11 +33,11 @@ def test_a_key_is_known_from_its_first_release_on(
     assert is_known(name, release) is expected
 
 
-def test_the_default_release_is_the_newest_and_has_every_key_and_the_defaults_of_the_tables() -> (
-    None
-):
+def test_the_default_release_is_the_newest_and_has_the_defaults_of_the_tables() -> None:
     assert max(releases()) == DEFAULT_RELEASE
-    assert all(is_known(name, DEFAULT_RELEASE) for name in BROKER_KEYS)
+    removed = {"group.share.enable", "internal.metadata.max.fetch.size.in.bytes"}
+    assert {name for name in BROKER_KEYS if not is_known(name, DEFAULT_RELEASE)} == removed
+    assert all(is_known(name, (4, 2)) and not is_known(name, (4, 3)) for name in removed)
     assert release_defaults(DEFAULT_RELEASE) == {}
 
 
@@ -76,6 +76,13 @@ def test_addresses_and_directories_are_lists_from_4_2_on(name: str) -> None:
     assert old[name] == "A://:1, A://:1"
     new = BrokerConfig.from_overrides({VERSIONS: "4.2", name: "A://:1, A://:1"})
     assert new[name] == ("A://:1",)
+
+
+def test_a_key_that_the_release_does_not_have_has_no_effect() -> None:
+    name = "group.share.enable"
+    assert BrokerConfig.from_overrides({VERSIONS: "4.2", name: "true"})[name] is True
+    config = BrokerConfig.from_overrides({VERSIONS: "4.3", name: "anything"})
+    assert config[name] is False
 
 
 def test_an_empty_list_is_refused_from_4_2_on() -> None:

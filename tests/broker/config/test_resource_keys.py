@@ -49,30 +49,53 @@ def test_the_bounds_of_the_brokers_hold_for_the_limits_of_a_group(
 ) -> None:
     for value in values:
         message = f"{name} must be in the range {bounds} inclusive."
-        assert problem("4.3", name, value) == message
+        assert problem("4.4", name, value) == message
+        refusal = problem("4.3", name, value)
+        assert refusal is not None
+        assert refusal.startswith(f"{name} must be ")
+        assert f" than or equal to group.share.m{'ax' if value != '14999' else 'in'}." in refusal
 
 
 @pytest.mark.parametrize(("value", "bound"), [("1", "greater"), ("70000", "less")])
-def test_before_kafka_4_3_a_message_names_the_key_of_the_bound(value: str, bound: str) -> None:
+def test_before_kafka_4_4_a_message_names_the_key_of_the_bound(value: str, bound: str) -> None:
     name, end = "session.timeout.ms", "min" if bound == "greater" else "max"
     assert problem("4.2", f"consumer.{name}", value) == (
         f"consumer.{name} must be {bound} than or equal to group.consumer.{end}.{name}"
     )
 
 
-def test_since_kafka_4_3_only_keys_that_are_set_are_checked() -> None:
-    bounds = {"group.share.min.session.timeout.ms": "50000"}
-    layer = {LIMIT: "7"}
-    for release, is_valid in (("4.3", True), ("4.1", False)):
-        config = BrokerConfig.from_overrides(
-            bounds
-            | {
-                "broker.api.versions": release,
-                "group.share.session.timeout.ms": "55000",
-            }
-        )
-        found = group_problem(layer if is_valid else {}, config)
-        assert (found is None) == is_valid
+@pytest.mark.parametrize(
+    ("release", "own_default", "expected"),
+    [
+        ("4.4", "40000", None),
+        ("4.3", "55000", None),
+        ("4.3", "40000", "group.share.min.session.timeout.ms"),
+        ("4.2", "55000", "group.share.min.session.timeout.ms"),
+    ],
+)
+def test_keys_that_are_not_set_count_with_the_default_of_the_release_before_4_4(
+    release: str, own_default: str, expected: str | None
+) -> None:
+    config = BrokerConfig.from_overrides(
+        {
+            "broker.api.versions": release,
+            "group.share.min.session.timeout.ms": "50000",
+            "group.share.session.timeout.ms": own_default,
+        }
+    )
+
+    found = group_problem({"share.auto.offset.reset": "earliest"}, config)
+
+    assert (found is None) == (expected is None)
+    assert found is None or found.endswith(f"greater than or equal to {expected}")
+
+
+def test_kafka_4_3_checks_an_assignment_interval_only_if_it_is_set() -> None:
+    low = {"broker.api.versions": "4.3", "group.streams.min.assignment.interval.ms": "500"}
+    config = BrokerConfig.from_overrides(low)
+
+    assert group_problem({}, config) is None
+    assert group_problem({"streams.assignment.interval.ms": "499"}, config) is not None
 
 
 def test_a_session_is_longer_than_the_heartbeat_interval_of_the_brokers() -> None:

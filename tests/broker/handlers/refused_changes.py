@@ -1,10 +1,10 @@
 # ruff: noqa: E501
-"""Refused changes of configurations, and what Apache Kafka 4.4 answers to them.
+"""Refused changes of configurations, and what Apache Kafka 4.1 and 4.4 answer to them.
 
 The handlers are tested with them, and an interop test asks a real broker.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from protocol.configs import ConfigOperation, ResourceType
@@ -27,7 +27,7 @@ class RefusedChange(NamedTuple):
 
 
 # fmt: off
-REFUSED_CHANGES: tuple[RefusedChange, ...] = (
+_REFUSED_BY_4_1: tuple[RefusedChange, ...] = (
     RefusedChange(TOPIC, "t", [("no.such.key", SET, "1")], INVALID_CONFIG, "Unknown topic config name: no.such.key"),
     RefusedChange(TOPIC, "t", [("retention.ms", SET, "x")], INVALID_CONFIG, "Invalid value x for configuration retention.ms: Not a number of type LONG"),
     RefusedChange(TOPIC, "t", [("retention.ms", SET, "-2")], INVALID_CONFIG, "Invalid value -2 for configuration retention.ms: Value must be at least -1"),
@@ -124,7 +124,62 @@ REFUSED_CHANGES: tuple[RefusedChange, ...] = (
     RefusedChange(99, "x", [("a", SET, "b")], INVALID_REQUEST, "Unknown resource type 99"),
     RefusedChange(99, "x", [("a", 9, "b")], INVALID_REQUEST, "Unknown resource type 99"),
 )
+
+# What 4.4 answers otherwise.
+_ANSWERED_OTHERWISE_BY_4_4: tuple[RefusedChange, ...] = (
+    RefusedChange(BROKER, "1", [("broker.id", SET, "1")], INVALID_REQUEST, "Cannot update these configs dynamically: [broker.id]"),
+    RefusedChange(BROKER, "1", [("broker.id", SET, "1"), ("node.id", SET, "1"), ("log.dirs", SET, "x")], INVALID_REQUEST, "Cannot update these configs dynamically: [node.id, broker.id, log.dirs]"),
+    RefusedChange(BROKER, "1", [("ssl.key.password", SET, "1")], INVALID_REQUEST, "These security configs can be dynamically updated only per-listener using the listener prefix: [ssl.key.password]"),
+    RefusedChange(BROKER, "1", [("ssl.key.password", SET, "1"), ("ssl.provider", SET, "1")], INVALID_REQUEST, "These security configs can be dynamically updated only per-listener using the listener prefix: [ssl.key.password]"),
+    RefusedChange(BROKER, "", [("listeners", SET, "PLAINTEXT://:1")], INVALID_REQUEST, "Cannot update these configs at default cluster level, broker id must be specified: [listeners]"),
+    RefusedChange(BROKER, "", [("sasl.enabled.mechanisms", SET, "PLAIN"), ("max.connections", SET, "5")], INVALID_REQUEST, "Cannot update these configs at default cluster level, broker id must be specified: [sasl.enabled.mechanisms]"),
+    RefusedChange(BROKER, "1", [("my.custom.key", APPEND, "1")], INVALID_CONFIG, "Unknown config name: my.custom.key"),
+    RefusedChange(BROKER, "", [("listener.name.plaintext.ssl.provider", SET, "7")], INVALID_REQUEST, "Cannot update these configs at default cluster level, broker id must be specified: [listener.name.plaintext.ssl.provider]"),
+    RefusedChange(BROKER, "1", [("auto.create.topics.enable", SET, "false")], INVALID_REQUEST, "Cannot update these configs dynamically: [auto.create.topics.enable]"),
+    RefusedChange(BROKER, "1", [("log.retention.hours", SET, "1")], INVALID_REQUEST, "Cannot update these configs dynamically: [log.retention.hours]"),
+    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "1")], INVALID_CONFIG, "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
+    RefusedChange(GROUP, "g", [("consumer.session.timeout.ms", SET, "100000")], INVALID_CONFIG, "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
+    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "1")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive."),
+    RefusedChange(GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "16000")], INVALID_CONFIG, "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive."),
+    RefusedChange(GROUP, "g", [("share.record.lock.duration.ms", SET, "70000")], INVALID_CONFIG, "share.record.lock.duration.ms must be in the range 15000 to 60000 inclusive."),
+    RefusedChange(GROUP, "g", [("streams.num.standby.replicas", SET, "3")], INVALID_CONFIG, "streams.num.standby.replicas must be less than or equal to 2"),
+    RefusedChange(GROUP, "g", [("streams.session.timeout.ms", SET, "1")], INVALID_CONFIG, "streams.session.timeout.ms must be in the range 45000 to 60000 inclusive."),
+)
+
+# What 4.4 refuses and 4.1 does not, and keys that 4.1 does not have.
+_REFUSED_BY_4_4_ONLY: tuple[RefusedChange, ...] = (
+    RefusedChange(TOPIC, "t", [("cleanup.policy", SET, "delete,,compact")], INVALID_CONFIG, "Configuration 'cleanup.policy' values must not be empty."),
+    RefusedChange(TOPIC, "t", [("cleanup.policy", SET, "x,,delete")], INVALID_CONFIG, "Invalid value x for configuration cleanup.policy: String must be one of: compact, delete"),
+    RefusedChange(TOPIC, "t", [("cleanup.policy", APPEND, "")], INVALID_CONFIG, "Configuration 'cleanup.policy' values must not be empty."),
+    RefusedChange(BROKER, "1", [("listeners", SET, "")], INVALID_REQUEST, "Configuration 'listeners' must not be empty. Valid values include: any non-empty value"),
+    RefusedChange(BROKER, "1", [("cordoned.log.dirs", SET, "a,,b")], INVALID_REQUEST, "Configuration 'cordoned.log.dirs' values must not be empty."),
+    RefusedChange(BROKER, "1", [("cordoned.log.dirs", SET, "a,a")], INVALID_REQUEST, "Configuration 'cordoned.log.dirs' values must not be duplicated."),
+    RefusedChange(BROKER, "1", [("log.cleanup.policy", SET, ",")], INVALID_REQUEST, "Configuration 'log.cleanup.policy' values must not be duplicated."),
+    RefusedChange(BROKER, "1", [("metric.reporters", SET, "a,,b")], INVALID_REQUEST, "Configuration 'metric.reporters' values must not be empty."),
+    RefusedChange(BROKER, "1", [("listener.name.plaintext.ssl.cipher.suites", SET, "a,,b")], INVALID_REQUEST, "Configuration 'ssl.cipher.suites' values must not be empty."),
+    RefusedChange(BROKER, "1", [("group.coordinator.append.linger.ms", SET, "5")], INVALID_REQUEST, "Cannot update these configs dynamically: [group.coordinator.append.linger.ms]"),
+    RefusedChange(CLIENT_METRICS, "m", [("metrics", SET, "a,,b")], INVALID_CONFIG, "Configuration 'metrics' values must not be empty."),
+    RefusedChange(GROUP, "g", [("streams.rack.aware.assignment.tags", SET, "a,,b")], INVALID_CONFIG, "Configuration 'streams.rack.aware.assignment.tags' values must not be empty."),
+    RefusedChange(GROUP, "g", [("streams.rack.aware.assignment.tags", SET, "a, a")], INVALID_CONFIG, "streams.rack.aware.assignment.tags must not contain duplicate tag keys."),
+    RefusedChange(GROUP, "g", [("streams.assignor.name", SET, "x")], INVALID_CONFIG, "streams.assignor.name 'x' is not a registered task assignor. Registered assignors are: [sticky]."),
+    RefusedChange(GROUP, "g", [("streams.task.offset.interval.ms", SET, "1")], INVALID_CONFIG, "streams.task.offset.interval.ms must be greater than or equal to 15000"),
+)
 # fmt: on
+
+
+def _of_4_4() -> Iterator[RefusedChange]:
+    changed = {str(change[:3]): change for change in _ANSWERED_OTHERWISE_BY_4_4}
+    for change in _REFUSED_BY_4_1:
+        yield changed.pop(str(change[:3]), change)
+    assert not changed
+    yield from _REFUSED_BY_4_4_ONLY
+
+
+REFUSED_CHANGES: Mapping[str, tuple[RefusedChange, ...]] = {
+    "4.1": _REFUSED_BY_4_1,
+    "4.4": tuple(_of_4_4()),
+}
+"""By the release that refuses them."""
 
 REFUSED_HERE_ONLY = (
     RefusedChange(

@@ -440,6 +440,45 @@ def test_a_key_has_the_type_of_the_release() -> None:
         assert entry.synonyms[0].value == "/a,/b, /b"
 
 
+def test_a_key_that_the_release_does_not_have_is_described_as_a_secret_where_it_is_set() -> None:
+    for release, config_type in (("4.2", ConfigType.BOOLEAN), ("4.3", ConfigType.UNKNOWN)):
+        cluster = new_cluster(broker_api_versions=release, group_share_enable="true")
+        (result,) = describe(cluster, (BROKER, "1", ["group.share.enable"]))
+        (entry,) = result.configs
+        assert entry.config_type == config_type
+        assert entry.is_sensitive == (config_type is ConfigType.UNKNOWN)
+    assert not describe(new_cluster(), (BROKER, "1", ["group.share.enable"]))[0].configs
+
+
+def test_the_rates_of_replication_are_described_as_read_only_before_4_3() -> None:
+    name = "leader.replication.throttled.rate"
+    for release, is_read_only in (("4.2", True), ("4.3", False)):
+        cluster = new_cluster(broker_api_versions=release)
+        cluster.set_config(cluster.config.with_dynamic(1, {name: "5"}))
+        (entry,) = describe(cluster, (BROKER, "1", [name]))[0].configs
+        assert (entry.value, entry.read_only) == ("5", is_read_only)
+
+
+def test_the_value_of_a_group_comes_from_a_key_of_the_broker_from_4_3_on() -> None:
+    name, broker_key = "consumer.session.timeout.ms", "group.consumer.session.timeout.ms"
+    expected = {
+        "4.2": [(name, "46000", 5)],
+        "4.3": [(broker_key, "46000", 4), (broker_key, "45000", 5)],
+    }
+    for release, synonyms in expected.items():
+        cluster = new_cluster(broker_api_versions=release, **{broker_key: "46000"})
+        (entry,) = describe(cluster, (GROUP, "g", [name]))[0].configs
+        assert [(s.name, s.value, s.source) for s in entry.synonyms] == synonyms
+        layer = (ResourceType.GROUP, "g"), {name: "50000"}
+        cluster.set_config(cluster.config.with_resource(*layer))
+        (entry,) = describe(cluster, (GROUP, "g", [name]))[0].configs
+        below = synonyms if release == "4.3" else []
+        assert [(s.name, s.value, s.source) for s in entry.synonyms] == [
+            (name, "50000", 8),
+            *below,
+        ]
+
+
 def test_groups_have_configurations_from_4_0_on() -> None:
     (refused,) = describe(new_cluster(broker_api_versions="3.9"), (GROUP, "g", None))
     assert refused.error_code == ErrorCode.INVALID_REQUEST

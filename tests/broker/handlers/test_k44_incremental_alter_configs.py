@@ -290,9 +290,17 @@ def test_a_key_that_was_never_set_can_be_deleted() -> None:
     assert outcome(results) == [OK, OK]
 
 
-@pytest.mark.parametrize("change", [*REFUSED_CHANGES, *REFUSED_HERE_ONLY], ids=str)
-def test_a_refused_change_gets_the_error_of_kafka(change: RefusedChange) -> None:
-    cluster = new_cluster()
+@pytest.mark.parametrize(
+    ("release", "change"),
+    [
+        (release, change)
+        for release, changes in REFUSED_CHANGES.items()
+        for change in (*changes, *REFUSED_HERE_ONLY)
+    ],
+    ids=str,
+)
+def test_a_refused_change_gets_the_error_of_kafka(release: str, change: RefusedChange) -> None:
+    cluster = new_cluster(broker_api_versions=release)
     cluster.create_topic("t", [(1,)], {})
     before = cluster.config
 
