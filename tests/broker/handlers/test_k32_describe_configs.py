@@ -226,7 +226,7 @@ def test_the_rate_of_throttled_replication_is_described_where_it_is_set() -> Non
     cluster.set_config(cluster.config.with_dynamic(1, {name: " 9"}))
 
     entry = the_one_entry(describe(cluster, (BROKER, "1", [name])))
-    assert (entry.value, entry.read_only, entry.config_type) == (" 9", True, 5)
+    assert (entry.value, entry.read_only, entry.config_type) == (" 9", False, 5)
 
 
 def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> None:
@@ -385,9 +385,10 @@ def test_values_set_on_a_group_or_on_client_metrics_are_returned_with_their_sour
     entry = the_one_entry(describe(cluster, (GROUP, "g", ["consumer.session.timeout.ms"])))
     name = "consumer.session.timeout.ms"
     assert (entry.value, entry.config_source) == ("46000", 8)
-    assert synonyms_of(entry) == [(name, "46000", 8)]
+    default = (f"group.{name}", "45000", 5)
+    assert synonyms_of(entry) == [(name, "46000", 8), default]
     entry = the_one_entry(describe(cluster, (GROUP, "g2", [name])))
-    assert synonyms_of(entry) == [(name, "45000", 5)]
+    assert synonyms_of(entry) == [default]
 
     entry = the_one_entry(describe(cluster, (CLIENT_METRICS, "m", ["interval.ms"])))
     assert (entry.value, entry.config_source) == ("100", 7)
