@@ -2,7 +2,8 @@
 
 Behaviour:
     - Returns the state, epochs, assignor and members of each group of the consumer protocol. Each
-      member has its current and its target assignment, without topics that were deleted.
+      member has its current and its target assignment, without topics that were deleted. From Kafka
+      4.3 on (broker.api.versions) the current one has also what the member still has to revoke.
     - A group that does not exist, or is a classic one, gets GROUP_ID_NOT_FOUND with a message, a
       group of another coordinator NOT_COORDINATOR, an empty id INVALID_GROUP_ID.
     - From v1 members have a type: 1 uses the consumer protocol, 0 the classic one.
@@ -18,8 +19,9 @@ from broker.cluster.coordinators import (
     has_consumer_protocol,
     ownership_error,
 )
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
-from broker.groups.consumer.assignment import Assignment
+from broker.groups.consumer.assignment import Assignment, assignment_of
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.modern_group import group_not_found
 from broker.request.context import RequestContext
@@ -28,9 +30,12 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+from protocol.releases import Release
 
 CLASSIC_MEMBER_TYPE = 0
 CONSUMER_MEMBER_TYPE = 1
+PENDING_ARE_ASSIGNED_SINCE: Release = (4, 3)
+"""First release that describes partitions which a member has to revoke as assigned to it."""
 
 _GroupResponse = messages.ConsumerGroupDescribeResponse.DescribedGroup
 _Member = _GroupResponse.Member
@@ -75,6 +80,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
             error_code=group.error_code,
             error_message=group.message,
         )
+    has_pending = release_of(cluster.shared_config) >= PENDING_ARE_ASSIGNED_SINCE
     return _GroupResponse(
         version=version,
         error_code=ErrorCode.NONE,
@@ -84,13 +90,24 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.assignor_name,
         members=[
-            _member(member, target, cluster, version) for member, target in paced(group.members)
+            _member(member, target, cluster, version, has_pending=has_pending)
+            for member, target in paced(group.members)
         ],
     )
 
 
-def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, version: int) -> _Member:
+def _member(
+    member: ConsumerMember,
+    target: Assignment,
+    cluster: Cluster,
+    version: int,
+    *,
+    has_pending: bool,
+) -> _Member:
     is_classic = member.classic is not None
+    owned = list(member.assigned_partitions.items())
+    if has_pending:
+        owned += member.partitions_pending_revocation.items()
     return _Member(
         version=version,
         member_id=member.member_id,
@@ -101,7 +118,7 @@ def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, versio
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.subscribed_topic_names),
         subscribed_topic_regex=member.subscribed_topic_regex,
-        assignment=_named(member.assigned_partitions, cluster, version),
+        assignment=_named(assignment_of(owned), cluster, version),
         target_assignment=_named(target, cluster, version),
         member_type=CLASSIC_MEMBER_TYPE if is_classic else CONSUMER_MEMBER_TYPE,
     )

@@ -10,7 +10,7 @@ from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
-def join(cluster: GroupCluster, **fields: Any) -> None:
+def join(cluster: GroupCluster, **fields: Any) -> Any:
     defaults = {
         "group_id": GROUP,
         "member_id": "m",
@@ -21,6 +21,7 @@ def join(cluster: GroupCluster, **fields: Any) -> None:
     }
     response = cluster.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, **(defaults | fields))
     assert response.error_code == ErrorCode.NONE
+    return response
 
 
 def describe(cluster: GroupCluster, version: int = 1, **fields: Any) -> Any:
@@ -63,6 +64,17 @@ def test_a_group_is_described_with_its_members_and_their_assignments(version: in
     )
     assert second.subscribed_topic_regex == "x.*"
     assert first.member_type == (1 if version >= 1 else -1)
+
+
+def test_what_a_member_has_to_revoke_is_assigned_to_it_since_kafka_4_3() -> None:
+    for release, described in (("4.2", [0]), ("4.3", [0, 1])):
+        cluster = GroupCluster(broker_api_versions=release)
+        epoch = join(cluster).member_epoch
+        join(cluster, member_id="n")
+        heartbeat: dict[str, Any] = {"group_id": GROUP, "member_id": "m", "member_epoch": epoch}
+        cluster.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, **heartbeat)
+        first, _second = describe(cluster).members
+        assert partitions(first.assignment) == [("t", described)]
 
 
 def test_authorized_operations_are_there_if_requested() -> None:
