@@ -1,13 +1,15 @@
 """Heartbeats and commits of groups on Apache Kafka 4.4 and here: the same answers."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from mock_kafka import MockKafka
 from protocol import messages
+from protocol.consumer_protocol import encode_assignment
+from protocol.data_messages import ConsumerProtocolSubscription, encode_data
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
@@ -40,11 +42,14 @@ class Conversation:
         self.answers: list[Any] = []
         create_topic(servers, topic, partition_count=4)
         time.sleep(1)  # Kafka's coordinator learns of it from the metadata log
+        self.names: dict[str, str] = {}
+        """What has another value in every cluster, and what stands for it in answers."""
         request = messages.MetadataRequest(
             topics=[messages.MetadataRequest.MetadataRequestTopic(name=topic, version=12)],
             allow_auto_topic_creation=False,
         )
         self.topic_id = self._client.call(request, 12).topics[0].topic_id
+        self.names[str(self.topic_id)] = "the topic"
 
     def ask(self, request: Any, version: int, *, group_id: str = "") -> Any:
         """Ask, and again while the coordinator is not there yet; keep the answer."""
@@ -55,7 +60,7 @@ class Conversation:
             find = messages.FindCoordinatorRequest(key=group_id, key_type=0)
             self._client.call(find, 3)
             time.sleep(0.2)
-        self.answers.append(_named(response.to_dict(), str(self.topic_id)))
+        self.answers.append(_named(response.to_dict(), self.names))
         return response
 
     def configure(self, key: str, value: str) -> None:
@@ -119,6 +124,102 @@ class Conversation:
         )
         self.ask(request, version, group_id=self.topic)
 
+    def join_classic(self, owned: Sequence[int], member_id: str) -> Any:
+        """Send a JoinGroup of a consumer of the classic protocol."""
+        entry = ConsumerProtocolSubscription.TopicPartition(
+            topic=self.topic, partitions=list(owned)
+        )
+        subscription = ConsumerProtocolSubscription(
+            topics=[self.topic], owned_partitions=[entry] if owned else []
+        )
+        protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol(
+            version=5, name="cooperative-sticky", metadata=encode_data(subscription, 1)
+        )
+        request = messages.JoinGroupRequest(
+            group_id=self.topic,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+            member_id=member_id,
+            group_instance_id=None,
+            protocol_type="consumer",
+            protocols=[protocol],
+        )
+        return self.ask(request, 5, group_id=self.topic)
+
+    def sync_classic(self, member_id: str, generation_id: int, given: Sequence[int] = ()) -> None:
+        """Send a SyncGroup; the leader of a classic group gives itself partitions."""
+        assignment = messages.SyncGroupRequest.SyncGroupRequestAssignment(
+            version=3,
+            member_id=member_id,
+            assignment=encode_assignment({self.topic: list(given)}),
+        )
+        request = messages.SyncGroupRequest(
+            group_id=self.topic,
+            generation_id=generation_id,
+            member_id=member_id,
+            group_instance_id=None,
+            assignments=[assignment] if given else [],
+        )
+        self.ask(request, 3, group_id=self.topic)
+
+    def heartbeat_classic(self, member_id: str, generation_id: int) -> None:
+        """Send a Heartbeat."""
+        request = messages.HeartbeatRequest(
+            group_id=self.topic,
+            generation_id=generation_id,
+            member_id=member_id,
+            group_instance_id=None,
+        )
+        self.ask(request, 3, group_id=self.topic)
+
+    def begin_transactions(self) -> tuple[int, int]:
+        """Return producer id and epoch of a transactional producer."""
+        request = messages.InitProducerIdRequest(
+            transactional_id=self.topic,
+            transaction_timeout_ms=60_000,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        find = messages.FindCoordinatorRequest(key=self.topic, key_type=1)
+        for _ in range(TRIES):
+            self._client.call(find, 3)
+            response = self._client.call(request, 4)
+            if response.error_code == 0:
+                break
+            time.sleep(0.2)
+        return response.producer_id, response.producer_epoch
+
+    def commit_in_transaction(
+        self, producer: tuple[int, int], version: int, member: str, epoch: int, index: int
+    ) -> None:
+        """Send a TxnOffsetCommit, which begins the transaction."""
+        topic_class = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+        partition = topic_class.TxnOffsetCommitRequestPartition(
+            version=version,
+            partition_index=index,
+            committed_offset=0,
+            committed_leader_epoch=-1,
+            committed_metadata="",
+        )
+        request = messages.TxnOffsetCommitRequest(
+            transactional_id=self.topic,
+            group_id=self.topic,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            generation_id_or_member_epoch=epoch,
+            member_id=member,
+            group_instance_id=None,
+            topics=[
+                topic_class(
+                    version=version,
+                    name=self.topic,
+                    topic_id=self.topic_id,
+                    partitions=[partition],
+                )
+            ],
+        )
+        self.ask(request, version, group_id=self.topic)
+
     def share_heartbeat(self, member: str, epoch: int, **fields: Any) -> Any:
         """Send a ShareGroupHeartbeat."""
         defaults: dict[str, Any] = {"member_id": member, "member_epoch": epoch}
@@ -145,16 +246,16 @@ def _error_codes(answer: Any) -> set[int]:
     return own.union(*map(_error_codes, answer.values()))
 
 
-def _named(answer: Any, topic_id: str) -> Any:
-    """Return an answer with a name for the topic id, and with members in order."""
+def _named(answer: Any, names: Mapping[str, str]) -> Any:
+    """Return an answer with these names, and with members in order."""
     if isinstance(answer, dict):
-        return {key: _named(entry, topic_id) for key, entry in answer.items()}
+        return {key: _named(entry, names) for key, entry in answer.items()}
     if isinstance(answer, list):
-        found = [_named(entry, topic_id) for entry in answer]
+        found = [_named(entry, names) for entry in answer]
         if found and isinstance(found[0], dict) and "member_id" in found[0]:
             found.sort(key=lambda entry: entry["member_id"])
         return found
-    return "the topic" if str(answer) == topic_id else answer
+    return names.get(str(answer), answer)
 
 
 def _partitions(response: Any) -> list[int]:
@@ -190,6 +291,46 @@ def late_commits(chat: Conversation) -> None:
     chat.heartbeat("b", -1)
     chat.describe()
     chat.heartbeat("c", 0)
+
+
+def commits_in_transactions(chat: Conversation) -> None:
+    """A member commits with epochs of its past in a transaction."""
+    first = chat.heartbeat("a", 0)
+    had, epoch = _partitions(first), first.member_epoch
+    chat.heartbeat("b", 0)
+    kept = _partitions(chat.heartbeat("a", epoch, owned=had))
+    (lost, *_) = sorted(set(had) - set(kept))
+    chat.heartbeat("a", epoch, owned=kept)
+    producer = chat.begin_transactions()
+    for version in (5, 6):
+        for commit_epoch in (epoch - 1, epoch, epoch + 1, epoch + 2):
+            chat.commit_in_transaction(producer, version, "a", commit_epoch, kept[0])
+        chat.commit_in_transaction(producer, version, "a", epoch, lost)
+        chat.commit_in_transaction(producer, version, "", -1, lost)
+
+
+def classic_members(chat: Conversation) -> None:
+    """A member of the classic protocol is upgraded, loses partitions, and commits."""
+    member_id = chat.join_classic([], "").member_id
+    chat.names[member_id] = "the classic member"
+    chat.answers.clear()
+    generation = chat.join_classic([], member_id).generation_id
+    chat.sync_classic(member_id, generation, range(4))
+    chat.heartbeat_classic(member_id, generation)
+    chat.heartbeat("b", 0)
+    chat.heartbeat_classic(member_id, generation)
+    chat.join_classic(range(4), member_id)
+    chat.sync_classic(member_id, generation)
+    chat.describe()
+    kept, lost = (0, 1), (2, 3)
+    chat.commit(member_id, generation, lost, version=8)
+    chat.join_classic(kept, member_id)
+    chat.sync_classic(member_id, generation + 1)
+    chat.describe()
+    for version in (8, 9):
+        for commit_generation in (generation - 1, generation, generation + 1, generation + 2):
+            chat.commit(member_id, commit_generation, kept, version=version)
+        chat.commit(member_id, generation, lost, version=version)
 
 
 def joining_again(chat: Conversation) -> None:
@@ -275,7 +416,15 @@ def _answers(servers: str, topic: str, converse: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "converse", [late_commits, joining_again, assignment_intervals, share_groups]
+    "converse",
+    [
+        late_commits,
+        commits_in_transactions,
+        classic_members,
+        joining_again,
+        assignment_intervals,
+        share_groups,
+    ],
 )
 def test_a_conversation_has_the_answers_of_kafka(
     apache_kafka: ApacheKafka, topic: str, converse: Any
