@@ -10,7 +10,8 @@ from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
 from protocol.checksum import crc32c
-from protocol.compression import ZSTD, TooLargeError, decompress
+from protocol.codec import read_unsigned_varint
+from protocol.compression import ZSTD, TooLargeError, decompress_beginning, too_large
 
 MAGIC = 2
 MAGIC_AT = 16
@@ -29,6 +30,9 @@ COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 """What one batch may take after decompression, unless its topic has another limit."""
+
+RECORD_BYTES_MAX = (1 << 31) - 9
+"""The largest size of a record: Java has no larger arrays."""
 
 HEADER_FORMAT = "qiibIhiqqqhii"
 """The fields of a `BatchHeader`, for `struct`."""
@@ -167,45 +171,91 @@ def last_offset(batch: bytes) -> int:
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0] + _DELTA.unpack_from(batch, _DELTA_AT)[0])
 
 
+class OversizedRecordError(ValueError):
+    """A record of a compressed batch is larger than the limit of its topic."""
+
+
 def read_records(
-    batch: bytes | bytearray | memoryview, bytes_max: int = DECOMPRESSED_BYTES_MAX
+    batch: bytes | bytearray | memoryview,
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+    record_bytes_max: int = RECORD_BYTES_MAX,
 ) -> Iterator[Record]:
-    """Decompress and decode a whole batch, record by record.
+    """Decompress a batch and decode it record by record, up to the first error.
+
+    `record_bytes_max` is the largest size of a record in a compressed batch, without the field for
+    the size itself (Kafka's `max.decompressed.message.bytes`).
 
     Raises:
-        TooLargeError: it has more than `bytes_max` bytes after decompression.
+        OversizedRecordError: a record announces more bytes than `record_bytes_max`.
+        TooLargeError: the record ends behind the first `bytes_max` bytes after decompression. No
+            more are decompressed.
         ValueError: the payload does not match the header.
     """
-    # Not needed to start, and its package imports all codecs.
-    from kafka.record.default_records import DefaultRecordBatch  # noqa: PLC0415
-
     try:
-        decoder: Any = DefaultRecordBatch(_decompressed(bytes(batch), bytes_max))
-        for record in decoder:
-            yield Record(
-                record.offset,
-                record.timestamp,
-                record.key,
-                record.value,
-                tuple(record.headers),
-            )
-    except TooLargeError:
+        beginning, is_all, is_compressed = _decompressed(bytes(batch), bytes_max)
+        if is_all and (not is_compressed or record_bytes_max >= RECORD_BYTES_MAX):
+            yield from map(_decoded, _decoder(beginning))
+        else:
+            end = ValueError("a record is cut off") if is_all else too_large(bytes_max)
+            yield from _bounded_records(beginning, record_bytes_max, end, is_all=is_all)
+    except (OversizedRecordError, TooLargeError):
         raise
     except Exception as error:  # each compression codec has its own errors
         raise ValueError(f"undecodable record batch: {error}") from error
 
 
-def _decompressed(batch: bytes, bytes_max: int) -> bytes:
-    """Return the batch without compression; its CRC is that of the compressed one."""
+def _decoder(batch: bytes) -> Any:
+    # Not needed to start, and its package imports all codecs.
+    from kafka.record.default_records import DefaultRecordBatch  # noqa: PLC0415
+
+    return DefaultRecordBatch(batch)
+
+
+def _bounded_records(
+    batch: bytes, record_bytes_max: int, end: ValueError, *, is_all: bool
+) -> Iterator[Record]:
+    """Yield the records of the beginning of a decompressed batch; raise `end` where it ends.
+
+    Raises:
+        OversizedRecordError: a record announces more bytes than `record_bytes_max`.
+    """
+    decoder = _decoder(batch)
+    position = HEADER_BYTES
+    for _ in range(decoder.records_count):
+        try:
+            zigzag, position = read_unsigned_varint(batch, position)
+        except IndexError:
+            raise end from None
+        size = (zigzag >> 1) ^ -(zigzag & 1)
+        if size > record_bytes_max:
+            raise OversizedRecordError(f"a record of {size} bytes, but at most {record_bytes_max}")
+        position += size
+        if position > len(batch):
+            raise end
+        yield _decoded(next(decoder))
+    if not is_all:
+        raise end
+    yield from map(_decoded, decoder)  # refuses what is behind the last record
+
+
+def _decoded(record: Any) -> Record:
+    return Record(record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
+
+
+def _decompressed(batch: bytes, bytes_max: int) -> tuple[bytes, bool, bool]:
+    """Return the batch without compression, whether that is all, and whether it was compressed.
+
+    Its CRC is that of the compressed batch.
+    """
     (attributes,) = _ATTRIBUTES.unpack_from(batch, CRC_START)
     codec = attributes & COMPRESSION_MASK
     if not codec:
-        return batch
-    payload = decompress(batch[HEADER_BYTES:], codec, bytes_max)
+        return batch, True, False
+    payload, is_all = decompress_beginning(batch[HEADER_BYTES:], codec, bytes_max)
     header = bytearray(batch[:HEADER_BYTES])
     _ATTRIBUTES.pack_into(header, CRC_START, attributes & ~COMPRESSION_MASK)
     _LENGTH.pack_into(header, 8, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(payload))
-    return b"".join((header, payload))
+    return b"".join((header, payload)), is_all, True
 
 
 def is_zstd(batch: bytes) -> bool:

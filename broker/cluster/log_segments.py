@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from protocol.records import (
     HEADER_BYTES,
+    RECORD_BYTES_MAX,
+    OversizedRecordError,
     Record,
     batch_base_offset,
     last_offset,
@@ -389,14 +391,19 @@ def latest_of(batch: Iterable[Record]) -> tuple[int, int]:
     return largest, found
 
 
-def readable_records(batch: bytes) -> Iterator[Record]:
+def readable_records(batch: bytes, record_bytes_max: int = RECORD_BYTES_MAX) -> Iterator[Record]:
     """Yield the records of a batch.
 
     A compressed batch may be stored that cannot be decompressed within the limit. Its last record
-    then stands for it, with the batch's largest timestamp.
+    then stands for the rest of it, with the batch's largest timestamp.
+
+    Raises:
+        OversizedRecordError: a compressed record is larger than `record_bytes_max`.
     """
     try:
-        yield from read_records(batch)
+        yield from read_records(batch, record_bytes_max=record_bytes_max)
+    except OversizedRecordError:
+        raise
     except ValueError:
         yield Record(last_offset(batch), max_timestamp(batch), None, None, ())
 

@@ -10,6 +10,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
+from protocol.records import RECORD_BYTES_MAX
 
 NO_LEADER = -1
 TIMESTAMP_MAX = 2**63 - 1
@@ -111,6 +112,7 @@ class Topic:
     config: TopicConfig
     is_internal: bool = field(init=False)
     max_message_bytes: int = 0
+    record_bytes_max: int = RECORD_BYTES_MAX
     segment_bytes: int = 0
     min_insync_replicas: int = 1
     is_compacted: bool = False
@@ -159,8 +161,12 @@ class Topic:
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
         # The header of a batch has only its largest timestamp, so a bound of the past needs these.
-        self.checks_records = self.is_compacted or (
-            not self.is_log_append_time and self.timestamp_before_max_ms != TIMESTAMP_MAX
+        self.record_bytes_max = config["max.decompressed.message.bytes"]
+        is_limited = self.record_bytes_max < RECORD_BYTES_MAX
+        self.checks_records = (
+            self.is_compacted
+            or is_limited
+            or (not self.is_log_append_time and self.timestamp_before_max_ms != TIMESTAMP_MAX)
         )
 
     def replace_config(self, config: TopicConfig, by_broker: dict[int, "Topic"]) -> None:

@@ -32,6 +32,7 @@ from broker.config.values import (
     one_of_numbers,
     unlimited_or_positive,
 )
+from protocol.records import RECORD_BYTES_MAX
 
 LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
@@ -72,6 +73,7 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              PER_BROKER, "In-sync replicas that a write with acks=all needs."),
     ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     PER_BROKER, "Whether a replica that is not in sync may become leader, losing records."),
     ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              PER_BROKER, "Largest record batch, as sent, that the broker accepts."),
+    ConfigKey("max.decompressed.message.bytes",      INT,     RECORD_BYTES_MAX, between(1, RECORD_BYTES_MAX), PER_BROKER, "Largest record of a compressed batch, after decompression."),
     ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
     ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), PER_BROKER, "Whether a record keeps its producer's timestamp or gets the time of its append."),
     ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              PER_BROKER, "How far a record's timestamp may be behind the broker's time."),

@@ -144,6 +144,7 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "group.streams.rack.aware.assignment.tags",
         "group.streams.task.offset.interval.ms",
         "group.streams.topology.description.plugin.class",
+        "max.decompressed.message.bytes",
         "sasl.oauthbearer.allow.unverified.audience",
         "sasl.oauthbearer.allow.unverified.issuer",
         "streams.acceptable.recovery.lag",

@@ -82,7 +82,7 @@ def _parse(overrides: Mapping[str, str], release: Release) -> dict[str, Any]:
     return {
         name: parse_value(key_in(TOPIC_KEYS[name], release), overrides[name])
         for name in CHECK_ORDER
-        if name in overrides
+        if name in overrides and is_known(name, release)
     }
 
 

@@ -28,6 +28,7 @@ from broker.config.values import (
     one_of,
     throttled_replicas,
 )
+from protocol.records import RECORD_BYTES_MAX
 
 
 def _key(
@@ -67,6 +68,7 @@ def _ignored(
 ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("cleanup.policy",                  LIST,    ("delete",),   ListRule(("compact", "delete")), "log.cleanup.policy",             "Whether old segments are deleted, and whether the last record of each key is kept, for which records need a key. With an empty list neither."),
     _key("max.message.bytes",               INT,     1_048_588,     at_least(0),              "message.max.bytes",              "Largest record batch, as sent, that the broker accepts."),
+    _key("max.decompressed.message.bytes",  INT,     RECORD_BYTES_MAX, between(1, RECORD_BYTES_MAX), "max.decompressed.message.bytes", "Largest record of a compressed batch, after decompression."),
     _key("message.timestamp.type",          STRING,  "CreateTime",  one_of("CreateTime", "LogAppendTime"), "log.message.timestamp.type",     "Whether a record keeps its producer's timestamp or gets the time of its append."),
     _key("message.timestamp.before.max.ms", LONG,    LONG_MAX,      at_least(0),              "log.message.timestamp.before.max.ms", "How far a record's timestamp may be behind the broker's time."),
     _key("message.timestamp.after.max.ms",  LONG,    HOUR_MS,       at_least(0),              "log.message.timestamp.after.max.ms", "How far a record's timestamp may be ahead of the broker's time."),
@@ -126,6 +128,7 @@ CHECK_ORDER: tuple[str, ...] = (
     "retention.bytes",
     "retention.ms",
     "max.message.bytes",
+    "max.decompressed.message.bytes",
     "index.interval.bytes",
     "delete.retention.ms",
     "min.compaction.lag.ms",

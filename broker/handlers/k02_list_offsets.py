@@ -14,21 +14,23 @@ Behaviour:
       end. With replica id -2 a follower answers, too.
     - OFFSET_NOT_AVAILABLE (before v5 LEADER_NOT_AVAILABLE) for what is not found before a high
       watermark that is before the leader's epoch.
+    - INVALID_RECORD if a compressed record is in the way that is larger than
+      max.decompressed.message.bytes.
     - Leader and epoch are checked as for Fetch.
 """
 
 from broker.administration.epoch_end import epoch_starts
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
-from broker.cluster.log_segments import SegmentSettings
 from broker.cluster.offset_by_time import FoundOffset, first_record_from, latest_record
-from broker.cluster.topics import Partition
+from broker.cluster.topics import Partition, Topic
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+from protocol.records import OversizedRecordError
 
 LATEST = -1
 EARLIEST = -2
@@ -138,7 +140,9 @@ def _look_up(
     if error_code != ErrorCode.NONE:
         return error_code, FoundOffset()
     try:
-        found = _find(partition, timestamp, topic.on_broker(context.broker_id).segment_settings)
+        found = _find(partition, timestamp, topic.on_broker(context.broker_id))
+    except OversizedRecordError:
+        return ErrorCode.INVALID_RECORD, FoundOffset()
     except ValueError:
         return ErrorCode.CORRUPT_MESSAGE, FoundOffset()
     if request.replica_id != CONSUMER_REPLICA_ID or timestamp in _UNBOUNDED:
@@ -164,7 +168,7 @@ def _bounded(
 
 
 @may_pause
-def _find(partition: Partition, timestamp: int, settings: SegmentSettings) -> FoundOffset:
+def _find(partition: Partition, timestamp: int, topic: Topic) -> FoundOffset:
     log = partition.log
     if timestamp == LATEST:
         return FoundOffset(log.log_end_offset, -1, partition.leader_epoch)
@@ -174,5 +178,5 @@ def _find(partition: Partition, timestamp: int, settings: SegmentSettings) -> Fo
     if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
         return FoundOffset()
     if timestamp == MAX_TIMESTAMP:
-        return latest_record(log)
-    return first_record_from(partition, timestamp, settings)
+        return latest_record(log, topic.record_bytes_max)
+    return first_record_from(partition, timestamp, topic.segment_settings, topic.record_bytes_max)

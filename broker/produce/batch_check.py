@@ -22,6 +22,7 @@ from protocol.records import (
     LOG_APPEND_TIME_FLAG,
     BatchHeader,
     HeaderFields,
+    OversizedRecordError,
     Record,
 )
 
@@ -214,7 +215,8 @@ def _check_records(
     is_timestamp_invalid = False
     try:
         bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
-        for index, record in enumerate(paced_stream(records.read_records(batch, bytes_max))):
+        read = records.read_records(batch, bytes_max, topic.record_bytes_max)
+        for index, record in enumerate(paced_stream(read)):
             if topic.is_compacted and record.key is None:
                 message: str | None = (
                     "Compacted topic cannot accept message without key in topic partition"
@@ -227,6 +229,8 @@ def _check_records(
                 error_count += 1
                 if error_count <= RECORD_ERRORS_MAX:
                     errors.append(RecordError(index, message))
+    except OversizedRecordError:
+        return _INVALID_IN_LOG
     except TooLargeError as error:
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
     except ValueError:

@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,27 +80,39 @@ class Pair(NamedTuple):
         return self.kafka.bootstrap_servers, self.ours.bootstrap_servers
 
 
-@pytest.fixture(scope="module", params=REFUSED_CHANGES)
-def pair(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Pair]:
-    release = request.param
-    kafka = ApacheKafka(
-        tmp_path_factory.mktemp("apache-kafka-configs"),
-        version=f"{release}.0",
-        features={},
-        properties=PROPERTIES,
-    )
+@pytest.fixture(scope="module")
+def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Pair]]:
+    """Return a function that starts both sides of a release with its first call."""
+    with ExitStack() as started:
+
+        @cache
+        def start(release: str) -> Pair:
+            kafka = ApacheKafka(
+                tmp_path_factory.mktemp("apache-kafka-configs"),
+                version=f"{release}.0",
+                features={},
+                properties=PROPERTIES,
+            )
+            kafka.start()
+            started.callback(kafka.stop)
+            config = PROPERTIES | ONE_REPLICA | {"broker.api.versions": release}
+            pair = Pair(release, kafka, started.enter_context(MockKafka(config=config)))
+            for address in pair.addresses:
+                create_topic(address)
+            return pair
+
+        yield start
+
+
+@pytest.fixture
+def pair(release: str, pair_of: Callable[[str], Pair]) -> Pair:
     try:
-        kafka.start()
+        return pair_of(release)
     except CannotRunError as error:
         pytest.skip(str(error))
-    with MockKafka(config=PROPERTIES | ONE_REPLICA | {"broker.api.versions": release}) as ours:
-        pair = Pair(release, kafka, ours)
-        for address in pair.addresses:
-            create_topic(address)
-        yield pair
-    kafka.stop()
+
+
+of_both_releases = pytest.mark.parametrize("release", REFUSED_CHANGES)
 
 
 def create_topic(address: str) -> Any:
@@ -211,6 +225,7 @@ RESOURCES = [
 ]
 
 
+@of_both_releases
 @pytest.mark.parametrize("name", CHANGES)
 def test_resources_are_described_alike(name: str, pair: Pair) -> None:
     kind, resource_name, changes = CHANGES[name]
@@ -230,6 +245,7 @@ def test_resources_are_described_alike(name: str, pair: Pair) -> None:
             settle(address, kind, resource_name, [(key, None) for key, _ in changes])
 
 
+@of_both_releases
 def test_the_keys_that_are_not_compared_are_described_by_both(
     pair: Pair,
 ) -> None:
@@ -252,6 +268,7 @@ def test_the_keys_that_are_not_compared_are_described_by_both(
         assert {entry.name for entry in result.configs} == names
 
 
+@of_both_releases
 def test_a_new_topic_is_described_alike(pair: Pair) -> None:
     request_class = messages.request_class(ApiKey.CREATE_TOPICS)
     configs = [request_class.CreatableTopic.CreatableTopicConfig(name="segment.ms", value="5")]
@@ -283,6 +300,7 @@ REFUSED_BATCHES = {
 }
 
 
+@of_both_releases
 @pytest.mark.parametrize("name", REFUSED_BATCHES)
 def test_a_refused_batch_gets_the_same_error(name: str, pair: Pair) -> None:
     answers = []
@@ -317,10 +335,9 @@ def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int
 
 
 @pytest.mark.parametrize(
-    ("pair", "refused"),
+    ("release", "refused"),
     [(release, change) for release, changes in REFUSED_CHANGES.items() for change in changes],
     ids=str,
-    indirect=["pair"],
 )
 def test_a_refused_change_gets_the_same_error(refused: RefusedChange, pair: Pair) -> None:
     expected = (refused.error_code, refused.error_message)

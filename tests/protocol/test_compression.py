@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.codec import snappy_encode
 
-from protocol.compression import GZIP, LZ4, SNAPPY, ZSTD, TooLargeError, decompress
+from protocol.compression import (
+    GZIP,
+    LZ4,
+    SNAPPY,
+    ZSTD,
+    TooLargeError,
+    decompress,
+    decompress_beginning,
+)
 
 Compress = Callable[[bytes], bytes]
 FORMATS: list[tuple[int, Compress]] = [
@@ -34,6 +42,17 @@ def test_a_payload_may_be_as_large_as_the_limit(
     assert decompress(compressed, codec, len(data)) == data
     with pytest.raises(TooLargeError, match=f"more than {len(data) - 1} bytes"):
         decompress(compressed, codec, len(data) - 1)
+    assert decompress_beginning(compressed, codec, len(data)) == (data, True)
+    beginning, is_all = decompress_beginning(compressed, codec, len(data) - 1)
+    assert not is_all
+    assert data.startswith(beginning)
+    assert codec == SNAPPY or len(beginning) == len(data) - 1
+
+
+def test_the_beginning_of_snappy_has_whole_blocks() -> None:
+    blocks = bytes(snappy_encode(b"a" * 40, xerial_blocksize=10))
+    assert decompress_beginning(blocks, SNAPPY, 39) == (b"a" * 30, False)
+    assert decompress_beginning(blocks, SNAPPY, 9) == (b"", False)
 
 
 @pytest.mark.parametrize(("codec", "compress"), FORMATS)

@@ -1,10 +1,13 @@
 """Reading and stamping record batches keeps them readable."""
 
+import itertools
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from protocol import records
+from protocol.compression import TooLargeError
 from tests.batches import CODECS, NOW_MS, altered, make_batch
 
 
@@ -72,3 +75,69 @@ def test_a_broken_payload_is_a_value_error_whatever_the_codec(codec: str) -> Non
 
     with pytest.raises(ValueError, match="undecodable"):
         list(records.read_records(broken))
+
+
+COMPRESSED = [codec for codec in CODECS if codec != "none"]
+
+
+def body_bytes(value: bytes) -> int:
+    """Return the size that the record of a value announces, below 64 records."""
+    whole = len(make_batch(value)) - records.HEADER_BYTES
+    return whole - (1 if whole <= 64 else 2)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 300), min_size=1, max_size=10),
+    codec=st.sampled_from(COMPRESSED),
+    bytes_max=st.integers(0, 1500),
+)
+def test_records_are_decoded_up_to_the_limit_of_the_batch(
+    sizes: list[int], codec: str, bytes_max: int
+) -> None:
+    values = [b"v" * size for size in sizes]
+    batch = make_batch(*values, codec=codec)
+    assume(records.read_header(batch, 0).attributes & records.COMPRESSION_MASK)
+    ends = [len(make_batch(*values[: n + 1])) - records.HEADER_BYTES for n in range(len(values))]
+    expected = values[: sum(end <= bytes_max for end in ends)]
+    if codec == "snappy" and expected != values:
+        expected = []  # its blocks are decompressed as a whole
+    found, error = read_until_error(batch, bytes_max=bytes_max)
+
+    assert found == expected
+    assert isinstance(error, TooLargeError) == (expected != values)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 300), min_size=1, max_size=10),
+    codec=st.sampled_from(COMPRESSED),
+    limit=st.integers(1, 300),
+)
+def test_records_are_decoded_up_to_the_first_that_is_too_large(
+    sizes: list[int], codec: str, limit: int
+) -> None:
+    values = [b"v" * size for size in sizes]
+    batch = make_batch(*values, codec=codec)
+    assume(records.read_header(batch, 0).attributes & records.COMPRESSION_MASK)
+    found, error = read_until_error(batch, record_bytes_max=limit)
+
+    fitting = list(itertools.takewhile(lambda value: body_bytes(value) <= limit, values))
+    assert found == fitting
+    assert isinstance(error, records.OversizedRecordError) == (fitting != values)
+
+
+def read_until_error(batch: bytes, **limits: int) -> tuple[list[bytes | None], ValueError | None]:
+    found: list[bytes | None] = []
+    try:
+        found.extend(record.value for record in records.read_records(batch, **limits))
+    except ValueError as error:
+        return found, error
+    return found, None
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+def test_a_damaged_batch_is_no_value_whatever_the_limit(codec: str) -> None:
+    longer = altered(make_batch(b"a" * 99, b"b" * 99, codec=codec), 57, ">i", 3)
+    shorter = altered(make_batch(b"a" * 99, b"b" * 99, codec=codec), 57, ">i", 1)
+    for batch in (longer, shorter):
+        with pytest.raises(ValueError, match="undecodable"):
+            list(records.read_records(batch, record_bytes_max=1000))

@@ -136,3 +136,10 @@ def test_of_several_invalid_values_the_one_that_kafka_checks_first_is_named() ->
     overrides = {"compression.type": "bogus", "max.message.bytes": "-1"}
     for pairs in (overrides, dict(reversed(overrides.items()))):
         assert "max.message.bytes" in (validate_topic_overrides(pairs) or "")
+
+
+def test_a_key_that_the_release_of_a_broker_does_not_have_has_no_effect_on_it() -> None:
+    overrides = {"max.decompressed.message.bytes": "5"}
+    for release, expected in (("4.3", 2_147_483_639), ("4.4", 5)):
+        config = BrokerConfig.from_overrides({"broker.api.versions": release})
+        assert TopicConfig(config, overrides)["max.decompressed.message.bytes"] == expected

@@ -94,6 +94,20 @@ def test_a_batch_that_cannot_be_decompressed_counts_as_its_last_record(cluster: 
     assert ask(cluster, 50) == [(0, 2, 50)]
 
 
+def test_a_compressed_record_above_the_limit_ends_a_search_by_time() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "4.4"})
+    topic = cluster.create_topic("t", [(1,)], {})
+    batch = make_batch(b"x" * 9, b"x" * 99, b"x", timestamps=[60, 70, 65], codec="gzip")
+    context = make_context(ApiKey.PRODUCE, 9)
+    append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+    assert ask(cluster, 70) == ask(cluster, -3) == [(0, 1, 70)]
+
+    cluster.alter_topic_config(topic, {"max.decompressed.message.bytes": "50"})
+
+    assert ask(cluster, 60) == [(0, 0, 60)]
+    assert ask(cluster, 70) == ask(cluster, -3) == [(ErrorCode.INVALID_RECORD, -1, -1)]
+
+
 def test_deleted_records_are_not_found_by_time(cluster: Cluster) -> None:
     topic = cluster.topics.get("t")
     assert topic is not None

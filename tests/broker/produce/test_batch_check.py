@@ -27,7 +27,8 @@ GOOD = make_batch(b"a", b"b", b"c")
 
 def make_topic(**overrides: str) -> Topic:
     keys = {name.replace("_", "."): text for name, text in overrides.items()}
-    return Topic("t", UUID(int=1), [], TopicConfig(BrokerConfig.from_overrides({}), keys))
+    config = BrokerConfig.from_overrides({"broker.api.versions": "4.4"})
+    return Topic("t", UUID(int=1), [], TopicConfig(config, keys))
 
 
 def check(
@@ -254,6 +255,34 @@ def test_a_batch_that_is_much_larger_after_decompression_is_too_large(codec: str
     refusal = check(make_batch(bytes(limit), codec=codec), topic=topic)
     message = f"more than {limit} bytes after decompression"
     assert refusal == BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, message)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(("size", "body_bytes"), [(100, 108), (2_000_000, 2_000_010)])
+def test_a_compressed_record_above_its_limit_is_an_invalid_record(
+    codec: str, size: int, body_bytes: int
+) -> None:
+    batch = make_batch(b"small", b"v" * size, codec=codec)
+    expected = BatchRefusal(ErrorCode.INVALID_RECORD, has_log_start_offset=True)
+    for limit in (body_bytes - 1, 50):
+        topic = make_topic(max_decompressed_message_bytes=str(limit), max_message_bytes="200000")
+        assert check(batch, topic=topic) == expected
+    roomy = make_topic(max_decompressed_message_bytes=str(body_bytes), max_message_bytes="200000")
+    assert isinstance(check(batch, topic=roomy), BatchHeader)
+
+
+def test_a_record_is_refused_before_it_is_decompressed() -> None:
+    batch = make_batch(b"v" * 9_000_000, codec="gzip")
+    limits = {"max_decompressed_message_bytes": "1000000", "max_message_bytes": "100000"}
+    refusal = check(batch, topic=make_topic(**limits))
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code is ErrorCode.INVALID_RECORD  # not MESSAGE_TOO_LARGE
+
+
+def test_records_without_compression_have_no_limit_of_their_own() -> None:
+    topic = make_topic(max_decompressed_message_bytes="1")
+    assert isinstance(check(make_batch(b"v" * 100), topic=topic), BatchHeader)
+    assert isinstance(check(make_batch(b"v" * 100, codec="gzip"), topic=topic), BatchRefusal)
 
 
 def test_an_undecodable_payload_is_corrupt_when_a_rule_needs_its_records() -> None:
