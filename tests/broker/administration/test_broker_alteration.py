@@ -23,7 +23,7 @@ def test_other_names_are_no_node_ids(name: str) -> None:
     assert parse_node_id(name) is None
 
 
-RELEASES = ("2.6", "2.8", "3.9", "4.0", "4.1")
+RELEASES = ("2.6", "2.8", "3.9", "4.0", "4.1", "4.4")
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(RELEASES, 2)))
@@ -39,15 +39,22 @@ def test_a_running_broker_changes_between_any_two_releases(before: str, after: s
     assert config.for_broker(2)["broker.api.versions"] == (before,)
 
 
-def set_all(*names: str) -> BrokerConfig | Refusal:
+def set_all(*names: str, release: str = "4.4") -> BrokerConfig | Refusal:
     operations = tuple(Operation(name, ConfigOperation.SET, "1") for name in names)
     alteration = Alteration(ResourceType.BROKER, "1", operations, is_replacement=False)
-    return check_broker_alteration(new_cluster(1), 1, alteration)
+    return check_broker_alteration(new_cluster(1, broker_api_versions=release), 1, alteration)
 
 
-def test_fixed_keys_are_named_as_scala_prints_a_set() -> None:
-    few = set_all("broker.id", "node.id", "log.dirs")
-    many = set_all("broker.id", "node.id", "log.dirs", "log.dir", "num.partitions")
+def test_fixed_keys_are_named_as_java_prints_a_set() -> None:
+    assert set_all("broker.id", "node.id", "log.dirs") == Refusal(
+        ErrorCode.INVALID_REQUEST,
+        "Cannot update these configs dynamically: [node.id, broker.id, log.dirs]",
+    )
+
+
+def test_fixed_keys_are_named_as_scala_prints_a_set_in_older_releases() -> None:
+    few = set_all("broker.id", "node.id", "log.dirs", release="4.1")
+    many = set_all("broker.id", "node.id", "log.dirs", "log.dir", "num.partitions", release="4.1")
 
     assert few == Refusal(
         ErrorCode.INVALID_REQUEST,

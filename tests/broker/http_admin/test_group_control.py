@@ -14,6 +14,7 @@ from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
 from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.http_admin.admin_server import admin_of, make_admin
 from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.http_admin.kafka_clients import commit
@@ -29,9 +30,9 @@ def admin() -> Admin:
     admin.cluster.create_topic("t", [(1,), (2,)], {})
     consumer_heartbeat(admin, "m", 0)
     consumer_heartbeat(admin, "n", 0, instance_id="i")
-    consumer_heartbeat(admin, "m", 1, owned=[0, 1])
-    consumer_heartbeat(admin, "m", 1, owned=[0])
-    consumer_heartbeat(admin, "n", 2)
+    consumer_heartbeat(admin, "m", JOINED, owned=[0, 1])
+    consumer_heartbeat(admin, "m", JOINED, owned=[0])
+    consumer_heartbeat(admin, "n", JOINED + 1)
     assert owners(admin) == {"m": [0], "n": [1]}
     return admin
 
@@ -51,8 +52,8 @@ def body(**members: list[int]) -> AssignmentBody:
 
 def test_a_fenced_member_is_unknown_and_its_partitions_move(admin: Admin) -> None:
     fence_member(admin, MemberPath("g", "m"))
-    assert consumer_heartbeat(admin, "m", 2).error_code is ErrorCode.UNKNOWN_MEMBER_ID
-    consumer_heartbeat(admin, "n", 2, owned=[1])
+    assert consumer_heartbeat(admin, "m", JOINED + 1).error_code is ErrorCode.UNKNOWN_MEMBER_ID
+    consumer_heartbeat(admin, "n", JOINED + 1, owned=[1])
     assert owners(admin) == {"n": [0, 1]}
 
 
@@ -84,8 +85,8 @@ def test_a_rebalance_begins_an_epoch_and_nobody_loses_a_partition(admin: Admin) 
     assert (get_group(admin, GROUP).state, get_group(admin, GROUP).group_epoch) == (
         *("Assigning", before + 1),
     )
-    consumer_heartbeat(admin, "m", 2, owned=[0])
-    consumer_heartbeat(admin, "n", 2, owned=[1])
+    consumer_heartbeat(admin, "m", JOINED + 1, owned=[0])
+    consumer_heartbeat(admin, "n", JOINED + 1, owned=[1])
     assert (get_group(admin, GROUP).state, owners(admin)) == ("Stable", {"m": [0], "n": [1]})
 
 
@@ -129,21 +130,21 @@ def test_a_manual_assignment_moves_partitions_after_they_were_revoked(admin: Adm
     group = get_group(admin, GROUP)
     assert (group.is_assigned_manually, group.state) == (True, "Reconciling")
 
-    consumer_heartbeat(admin, "m", 2, owned=[0])
-    consumer_heartbeat(admin, "n", 2, owned=[1])
+    consumer_heartbeat(admin, "m", JOINED + 1, owned=[0])
+    consumer_heartbeat(admin, "n", JOINED + 1, owned=[1])
     assert owners(admin) == {"m": [], "n": []}
-    consumer_heartbeat(admin, "m", 2)
-    consumer_heartbeat(admin, "n", 2)
-    consumer_heartbeat(admin, "m", 3)
+    consumer_heartbeat(admin, "m", JOINED + 1)
+    consumer_heartbeat(admin, "n", JOINED + 1)
+    consumer_heartbeat(admin, "m", JOINED + 2)
     assert owners(admin) == {"m": [1], "n": [0]}
     assert get_group(admin, GROUP).state == "Stable"
 
 
 def test_members_that_a_manual_assignment_does_not_name_get_nothing(admin: Admin) -> None:
     put_assignment(admin, GROUP, body(m=[0]))
-    consumer_heartbeat(admin, "m", 2, owned=[0])
-    consumer_heartbeat(admin, "n", 2, owned=[1])
-    consumer_heartbeat(admin, "n", 2)
+    consumer_heartbeat(admin, "m", JOINED + 1, owned=[0])
+    consumer_heartbeat(admin, "n", JOINED + 1, owned=[1])
+    consumer_heartbeat(admin, "n", JOINED + 1)
     assert (owners(admin), get_group(admin, GROUP).state) == ({"m": [0], "n": []}, "Stable")
 
 
@@ -160,7 +161,7 @@ def test_the_assignor_assigns_again_in_the_next_epoch(admin: Admin, event: str) 
         admin.cluster.add_partitions(topic, [(1,)])
     else:
         rebalance_group(admin, GROUP)
-    consumer_heartbeat(admin, "m", 2, owned=[0])
+    consumer_heartbeat(admin, "m", JOINED + 1, owned=[0])
 
     group = get_group(admin, GROUP)
     targeted = [entry for member in group.members for entry in member.target or ()]

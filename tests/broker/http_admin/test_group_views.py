@@ -7,6 +7,7 @@ from broker.http_admin.share_views import ShareSessionView
 from broker.http_admin.state import Admin
 from protocol.consumer_protocol import encode_assignment, encode_subscription
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.groups.consumer.driver import JOINED
 from tests.broker.handlers.streams_requests import heartbeat
 from tests.broker.handlers.streams_requests import make_cluster as streams_cluster
 from tests.broker.http_admin.admin_server import admin_of, make_admin
@@ -31,9 +32,9 @@ def test_a_group_of_the_consumer_protocol_has_epochs_and_each_members_partitions
     assert (group.group_type, group.state, group.protocol_name) == (
         *("consumer", "Reconciling", "uniform"),
     )
-    assert (group.group_epoch, group.assignment_epoch) == (2, 2)
+    assert (group.group_epoch, group.assignment_epoch) == (JOINED + 1, JOINED + 1)
     first, second = group.members
-    assert (first.member_id, first.member_epoch, first.state) == ("m", 1, "stable")
+    assert (first.member_id, first.member_epoch, first.state) == ("m", JOINED, "stable")
     assert (first.assigned, first.target) == (
         [AssignedView("t", [0, 1])],
         [AssignedView("t", [0])],

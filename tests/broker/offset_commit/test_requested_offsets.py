@@ -30,6 +30,7 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
     created = cluster.topics.get("orders")
     assert created is not None
     topic_id = created.topic_id if uses_topic_ids else None
+    key = topic_id or "orders"
     unknown_id = UNKNOWN_ID if uses_topic_ids else None
 
     offsets, known, missing = requested_offsets(
@@ -42,10 +43,10 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
         (found.topic_name, found.partition_index, found.offset, found.leader_epoch)
         for found in offsets
     ] == [("orders", 1, 7, 3)]
-    assert {found.topic_id for found in offsets} == {topic_id}
-    assert known == [(topic_id or "orders", [1])]
+    assert {found.topic_id for found in offsets} == {created.topic_id}
+    assert known == [(key, [1])]
     assert missing == {
-        topic_id or "orders": [(2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)],
+        key: [(2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)],
         unknown_id or "nothing": [
             (0, ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         ],
