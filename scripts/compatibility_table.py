@@ -11,13 +11,14 @@ from pathlib import Path
 from scripts.generated_page import write_or_check
 from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
 from tests.differential.canonical import MAPPED_FIELDS
+from tests.differential.tools import sessions
 
 TARGET = Path(__file__).parent.parent / "docs" / "compatibility.md"
 _PLACE = re.compile(r"(<!-- allowed differences -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table() -> str:
-    """Return both lists as Markdown tables."""
+    """Return the lists as Markdown tables."""
     lines = ["| API | field | reason |", "|-----|-------|--------|"]
     for allowed in ALLOWED_DIFFERENCES:
         api = "all" if allowed.api == "*" else allowed.api
@@ -33,6 +34,11 @@ def table() -> str:
     lines += ["", "| field in any API | why its values have other names |", "|----|----|"]
     lines += [f"| `{name}` | {reason} |" for name, reason in MAPPED_FIELDS.items()]
     lines.append("| times | each broker has its own clock |")
+    lines += ["", "| session of Kafka's tools | Kafka | what differs, or why |", "|----|----|----|"]
+    for session in sessions():
+        releases = ", ".join(session.releases)
+        for reason in filter(None, [*session.allowed.values(), session.differs_because]):
+            lines.append(f"| {session.about} | {releases} | {reason} |")
     return "\n".join(lines)
 
 

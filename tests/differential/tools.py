@@ -64,6 +64,7 @@ TOOLS: Mapping[str, str] = {
     "configs": "kafka.admin.ConfigCommand",
     "console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",
     "console-producer": f"{_PACKAGE}.ConsoleProducer",
+    "console-share-consumer": f"{_PACKAGE}.consumer.ConsoleShareConsumer",
     "consumer-perf": f"{_PACKAGE}.ConsumerPerformance",
     "consumer-groups": f"{_PACKAGE}.consumer.group.ConsumerGroupCommand",
     "delegation-tokens": f"{_PACKAGE}.DelegationTokenCommand",
@@ -80,6 +81,7 @@ TOOLS: Mapping[str, str] = {
     "open-transaction": "OpenTransaction",
     "producer-perf": f"{_PACKAGE}.ProducerPerformance",
     "reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
+    "share-consumer-perf": f"{_PACKAGE}.ShareConsumerPerformance",
     "share-groups": f"{_PACKAGE}.consumer.group.ShareGroupCommand",
     "streams-application-reset": f"{_PACKAGE}.StreamsResetter",
     "streams-member": "",
@@ -89,6 +91,7 @@ TOOLS: Mapping[str, str] = {
     "transactions": f"{_PACKAGE}.TransactionsCommand",
     "verifiable-consumer": f"{_PACKAGE}.VerifiableConsumer",
     "verifiable-producer": f"{_PACKAGE}.VerifiableProducer",
+    "verifiable-share-consumer": f"{_PACKAGE}.VerifiableShareConsumer",
 }
 """The main classes of Kafka's scripts `kafka-NAME.sh`, and three of our own in Tools.java.
 
@@ -102,6 +105,7 @@ _ENDS_ITS_JVM = frozenset(
         "transactional-message-copier",
         "verifiable-consumer",
         "verifiable-producer",
+        "verifiable-share-consumer",
     }
 )
 """Tools that end their JVM themselves: each call gets its own."""
