@@ -3,7 +3,7 @@
 Source: Kafka's `ReplicationControlManager.createPartitions`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from broker.administration.placement import (
     PARTITIONS_MAX,
@@ -15,6 +15,28 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause, paced_stream
+from protocol.releases import Release
+
+BOUNDS_REQUESTS_SINCE: Release = (4, 4)
+"""First release that bounds the new partitions of all topics of a request together."""
+
+
+@may_pause
+def check_total(cluster: Cluster, counts: Iterable[tuple[str, int]]) -> Refusal | None:
+    """Refuse a request that would add more partitions than the limit of a request.
+
+    `counts` are the names of the topics with the partitions that each one shall have.
+    """
+    added_count = 0
+    for name, count in paced_stream(counts):
+        topic = cluster.topics.get(name)
+        if topic is not None:
+            added_count += max(0, count - len(topic.partitions))
+    if added_count > PARTITIONS_MAX:
+        message = "Excessively large number of additional partitions per request."
+        return Refusal(ErrorCode.POLICY_VIOLATION, message)
+    return None
 
 
 def check_new_partitions(
@@ -45,7 +67,7 @@ def check_new_partitions(
             f"{len(assignments)} assignment(s) were specified.",
         )
     if added_count > PARTITIONS_MAX:
-        # Kafka's controller cannot hold so many records in one batch, and reports a server error.
+        # Before 4.4 Kafka's controller fails, because one batch cannot hold so many records.
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
     if assignments is None:
         return place_more(cluster, topic, added_count)

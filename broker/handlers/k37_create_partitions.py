@@ -11,7 +11,8 @@ Behaviour:
     - A valid topic charges the controller_mutation_rate for its new partitions (KIP-599). While the
       quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v3 on; before v3 the partitions are
       created and the client is throttled. validate_only charges nothing.
-    - More than 10,000 new partitions in a topic get UNKNOWN_SERVER_ERROR.
+    - More than 10,000 new partitions in one request get POLICY_VIOLATION for all its topics, before
+      Kafka 4.4 UNKNOWN_SERVER_ERROR for the topic that gets so many.
     - With controller.mutation.time.us valid topics wait in the controller's queue, and the response
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; the partitions are still
       created later.
@@ -19,18 +20,24 @@ Behaviour:
       validate_only, and nothing is added. If every name occurs twice, that is the error.
 
 Gaps:
-    - Kafka bounds the new partitions of all topics of the request together.
+    - Kafka before 4.4 bounds the new partitions of all topics of the request together.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from broker.administration.new_partitions import check_new_partitions
+from broker.administration.new_partitions import (
+    BOUNDS_REQUESTS_SINCE,
+    check_new_partitions,
+    check_total,
+)
 from broker.administration.placement import Assignments
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
@@ -53,11 +60,12 @@ def handle_create_partitions(
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in paced(request.topics))
-    if is_over(request.timeout_ms) and 1 in counts.values():
+    refusal = _refuse_all(context, request, cluster, counts)
+    if refusal is not None:
         return messages.CreatePartitionsResponse(
             version=version,
             throttle_time_ms=0,
-            results=[_result(version, topic.name, TIMED_OUT) for topic in paced(request.topics)],
+            results=[_result(version, topic.name, refusal) for topic in paced(request.topics)],
         )
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
@@ -100,6 +108,22 @@ def handle_create_partitions(
         finish=grow_queued,
         timed_out=respond,
     )
+
+
+@may_pause
+def _refuse_all(
+    context: RequestContext,
+    request: "messages.CreatePartitionsRequest",
+    cluster: Cluster,
+    counts: Mapping[str, int],
+) -> Refusal | None:
+    """Return the error of a request that the controller refuses as a whole."""
+    if is_over(request.timeout_ms) and 1 in counts.values():
+        return TIMED_OUT
+    if release_of(cluster.config.for_broker(context.broker_id)) < BOUNDS_REQUESTS_SINCE:
+        return None
+    topics = ((topic.name, topic.count) for topic in request.topics if counts[topic.name] == 1)
+    return check_total(cluster, topics)
 
 
 class _Growth(NamedTuple):

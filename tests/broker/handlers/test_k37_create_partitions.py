@@ -114,6 +114,34 @@ def test_no_partition_is_added_without_time(version: int) -> None:
     assert partition_counts(cluster) == {"a": 1}
 
 
+def test_a_request_that_adds_too_many_partitions_is_refused_as_a_whole() -> None:
+    cluster = cluster_with("a", "b")
+    message = "Excessively large number of additional partitions per request."
+
+    for version in VERSIONS:
+        results = grow(
+            cluster,
+            *(growth("a", 6001), growth("b", 4002), growth("missing", 9000)),
+            version=version,
+        )
+        assert {(result.error_code, result.error_message) for result in results} == {
+            (ErrorCode.POLICY_VIOLATION, message)
+        }
+    assert partition_counts(cluster) == {"a": 1, "b": 1}
+    # Each name that occurs twice has its own error, and adds nothing.
+    results = grow(cluster, growth("a", 9000), growth("a", 9000), growth("b", 2))
+    assert [result.error_code for result in results] == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
+
+
+def test_before_kafka_4_4_a_topic_with_too_many_partitions_is_a_server_error() -> None:
+    cluster = make_cluster(**{"broker.api.versions": "4.3"})
+    cluster.create_topic("a", [(1, 2)], {})
+
+    (result,) = grow(cluster, growth("a", 20_000))
+
+    assert (result.error_code, result.error_message) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+
+
 def test_many_partitions_are_added_with_pauses() -> None:
     cluster = cluster_with("a")
     assert pauses_of(lambda: grow(cluster, growth("a", 1001))) >= 1000 // 64
