@@ -324,6 +324,7 @@ class Cluster:
         self.groups.table.config = config
         self.share.set_config(config)
         self.transactions.config = config
+        self.transaction_log.use(self.shared_config)
         self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_us = self.shared_config["controller.mutation.time.us"]
         self.limits_producer_ids = self._limits_producer_ids()

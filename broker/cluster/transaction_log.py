@@ -1,5 +1,8 @@
 """The log of the transaction coordinators: the partitions of `__transaction_state`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from broker.cluster.internal_topics import (
     TRANSACTION_STATE,
     append_records,
@@ -7,8 +10,13 @@ from broker.cluster.internal_topics import (
     partition_for,
 )
 from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
-from broker.transactions.state_records import transaction_batch, transaction_key
+from broker.transactions.state_records import (
+    PRODUCER_IDS_SINCE,
+    transaction_batch,
+    transaction_key,
+)
 from broker.transactions.transaction import Transaction
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -17,13 +25,21 @@ _NO_COMPRESSION = 0
 
 
 class TransactionLog:
-    """Finds the partition of a transactional id, to which its records are appended."""
+    """Finds the partition of a transactional id, to which its records are appended.
+
+    `has_producer_ids` is whether the records have all producer ids of a transactional id.
+    """
 
     def __init__(self, topics: TopicTable, config: BrokerConfig) -> None:
-        """`config` is that of the start; all keys that matter here are read-only."""
+        """`config` is that of the start."""
         self._topics = topics
+        self.use(config)
         self._partition_count: int = config[TRANSACTION_STATE.partition_count_key]
         self._partition_logs: dict[int, TransactionLogPartition] = {}
+
+    def use(self, config: Mapping[str, Any]) -> None:
+        """Write as the release does that the brokers emulate by now; other keys are read-only."""
+        self.has_producer_ids = release_of(config) >= PRODUCER_IDS_SINCE
 
     def partition_index(self, transactional_id: str) -> int:
         """Return the index of the partition of a transactional id, whether or not it exists."""
@@ -48,7 +64,7 @@ class TransactionLog:
             return None
         known = self._partition_logs.get(partition.partition_index)
         if known is None or known.partition is not partition:
-            known = TransactionLogPartition(topic, partition)
+            known = TransactionLogPartition(self, topic, partition)
             self._partition_logs[partition.partition_index] = known
         return known
 
@@ -56,9 +72,10 @@ class TransactionLog:
 class TransactionLogPartition:
     """One partition of `__transaction_state`, for the records of its transactional ids."""
 
-    __slots__ = ("_topic", "partition")
+    __slots__ = ("_log", "_topic", "partition")
 
-    def __init__(self, topic: Topic, partition: Partition) -> None:
+    def __init__(self, log: TransactionLog, topic: Topic, partition: Partition) -> None:
+        self._log = log
         self._topic = topic
         self.partition = partition
 
@@ -83,7 +100,12 @@ class TransactionLogPartition:
         log, compaction, leader_epoch = partition.log, partition.compaction, partition.leader_epoch
         base_offset = log.log_end_offset
         batch = transaction_batch(
-            transaction, log_transaction_version, base_offset, leader_epoch, now_ms
+            transaction,
+            log_transaction_version,
+            base_offset,
+            leader_epoch,
+            now_ms,
+            has_producer_ids=self._log.has_producer_ids,
         )
         log.append(batch, 1, leader_epoch)
         if compaction is not None:

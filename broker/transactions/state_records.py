@@ -1,7 +1,6 @@
 """The records of transactional ids in `__transaction_state`.
 
-Source: Kafka's `TransactionLog`, with the fields that it writes: previous and next producer ids are
-not among them.
+Source: Kafka's `TransactionLog`, with the fields that it writes.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,6 +9,7 @@ from struct import Struct
 from typing import NamedTuple, Protocol
 
 from broker.transactions.transaction import (
+    NO_PRODUCER_ID,
     TopicPartition,
     Transaction,
     TransactionLogPartition,
@@ -22,12 +22,16 @@ from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
 from protocol.records import CRC_START, LOG_OVERHEAD_BYTES, MAGIC, pack_stored_header
+from protocol.releases import Release
 
 TRANSACTION_STATUS = {state: number for number, state in enumerate(TransactionState)}
 """The number of each state in a record."""
 
 FLEXIBLE_TRANSACTION_VERSION_MIN = 1
 """The first level of `transaction.version` at which records have tagged fields (KIP-890)."""
+
+PRODUCER_IDS_SINCE: Release = (4, 3)
+"""First release whose records have the previous and the next producer id."""
 
 _FLEXIBLE_VERSION = 1
 _INFLEXIBLE_VERSION = 0
@@ -43,10 +47,12 @@ _TIMESTAMPS_AT, _TIMESTAMPS_END = 6, 22
 """Where the timestamps of a batch are, counted from its attributes."""
 _HEADERS_BYTES = 1
 _LENGTH_BEFORE_CHECKED = CRC_START - LOG_OVERHEAD_BYTES
+_PREVIOUS_ID_TAG, _NEXT_ID_TAG, _CLIENT_VERSION_TAG = range(3)
+_ID_FIELD = Struct(">BBq")
+"""Tag, size, and a producer id."""
+_CLIENT_VERSION_FIELD = Struct(">BBh")
+"""Tag, size, transaction version of the client."""
 _NO_TAGS = b"\x00"
-_CLIENT_VERSION_TAG = Struct(">BBBh")
-"""Number of tagged fields, tag, size, transaction version of the client."""
-_CLIENT_VERSION_TAG_NUMBER = 2
 _NULL = b"\x00"
 
 
@@ -90,16 +96,21 @@ def transaction_batch(
     base_offset: int,
     leader_epoch: int,
     timestamp_ms: int,
+    *,
+    has_producer_ids: bool,
 ) -> bytes:
     """Return the batch with the record of a transactional id, as `uncompressed_batch` builds it.
 
     `log_transaction_version` is the finalized level of `transaction.version`, which decides about
-    the version of the value. The usual record differs from an earlier one of its id in a few
+    the version of the value. With `has_producer_ids` a value of the later version has the previous
+    and the next producer id. The usual record differs from an earlier one of its id in a few
     numbers, and is built in a fraction of the time.
     """
     transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
     if not _is_usual(log_transaction_version, transactional_id, partitions):
-        value = transaction_value(transaction, log_transaction_version)
+        value = transaction_value(
+            transaction, log_transaction_version, has_producer_ids=has_producer_ids
+        )
         record = transaction_key(transactional_id), value
         return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     state = transaction.state
@@ -107,6 +118,8 @@ def transaction_batch(
         transactional_id,
         None if state is TransactionState.EMPTY else partitions,
         transaction.transaction_version,
+        transaction.previous_producer_id if has_producer_ids else NO_PRODUCER_ID,
+        transaction.next_producer_id if has_producer_ids else NO_PRODUCER_ID,
     )
     return layout.batch(
         transaction,
@@ -175,15 +188,15 @@ class _Layout(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _layout(
-    transactional_id: str, partitions: tuple[TopicPartition, ...] | None, client_version: int
+    transactional_id: str,
+    partitions: tuple[TopicPartition, ...] | None,
+    client_version: int,
+    previous_producer_id: int,
+    next_producer_id: int,
 ) -> _Layout:
     """Return the layout of the batch; `partitions` is None for null."""
     partitions_field = _NULL if partitions is None else _flexible_partitions(partitions)
-    tags = (
-        _CLIENT_VERSION_TAG.pack(1, _CLIENT_VERSION_TAG_NUMBER, 2, client_version)
-        if client_version
-        else _NO_TAGS
-    )
+    tags = _tagged_fields(client_version, previous_producer_id, next_producer_id)
     numbers = _NUMBERS.pack(_FLEXIBLE_VERSION, 0, 0, 0, 0)
     value = numbers + partitions_field + _TIMES.pack(0, 0) + tags
     key = transaction_key(transactional_id)
@@ -202,17 +215,42 @@ def _layout(
     )
 
 
+def _tagged_fields(client_version: int, previous_producer_id: int, next_producer_id: int) -> bytes:
+    """Return the tagged fields of a value; those with their default are left out."""
+    fields = [
+        _ID_FIELD.pack(tag, 8, producer_id)
+        for tag, producer_id in (
+            (_PREVIOUS_ID_TAG, previous_producer_id),
+            (_NEXT_ID_TAG, next_producer_id),
+        )
+        if producer_id != NO_PRODUCER_ID
+    ]
+    if client_version:
+        fields.append(_CLIENT_VERSION_FIELD.pack(_CLIENT_VERSION_TAG, 2, client_version))
+    return bytes([len(fields)]) + b"".join(fields)
+
+
 @lru_cache(maxsize=1024)
 def _layout_struct(until_value_bytes: int, partitions_bytes: int, end_bytes: int) -> Struct:
     """Return the struct of batches whose parts have these sizes."""
     return Struct(f">{_TIMESTAMPS_AT}sqq{until_value_bytes}sqhib{partitions_bytes}sqq{end_bytes}s")
 
 
-def transaction_value(transaction: Transaction, log_transaction_version: int) -> bytes:
-    """Encode the value of a transactional id with its transaction, from its schema."""
+def transaction_value(
+    transaction: Transaction, log_transaction_version: int, *, has_producer_ids: bool
+) -> bytes:
+    """Encode the value of a transactional id with its transaction, from its schema.
+
+    The arguments are those of `transaction_batch`.
+    """
     is_flexible = log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
+    has_producer_ids &= is_flexible
     value = schema.TransactionLogValue(
         producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id
+        if has_producer_ids
+        else NO_PRODUCER_ID,
+        next_producer_id=transaction.next_producer_id if has_producer_ids else NO_PRODUCER_ID,
         producer_epoch=transaction.producer_epoch,
         client_transaction_version=transaction.transaction_version if is_flexible else 0,
         transaction_timeout_ms=transaction.timeout_ms,

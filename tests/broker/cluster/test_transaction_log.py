@@ -49,6 +49,22 @@ def partitions(value: Any) -> dict[str, list[int]] | None:
     return {part.topic: list(part.partition_ids) for part in value.transaction_partitions}
 
 
+@pytest.mark.parametrize(
+    ("release", "new_id"), [("4.2", False), ("4.3", True), ("4.4", True)], ids=str
+)
+def test_records_have_the_previous_producer_id_since_kafka_4_3(release: str, new_id: bool) -> None:
+    cluster = transactional_cluster(1)
+    cluster.set_config(cluster.config.with_dynamic(None, {"broker.api.versions": release}))
+    driver = TransactionDriver(cluster)
+    _, producer = driver.init()
+
+    (value,) = written(cluster)
+
+    assert value.producer_id == producer.producer_id
+    assert value.previous_producer_id == (value.producer_id if new_id else -1)
+    assert value.next_producer_id == -1
+
+
 @pytest.mark.parametrize("commit", [True, False])
 def test_each_change_of_a_transaction_is_a_record(commit: bool) -> None:
     driver = make_driver()

@@ -24,6 +24,9 @@ _INT64 = st.integers(-1, 2**63 - 1)
     state=st.sampled_from(TransactionState),
     partitions=_PARTITIONS,
     producer_id=_INT64,
+    previous_producer_id=_INT64,
+    next_producer_id=_INT64,
+    has_producer_ids=st.booleans(),
     producer_epoch=st.integers(-1, 2**15 - 1),
     timeout_ms=st.integers(0, 2**31 - 1),
     last_update_ms=_INT64,
@@ -39,6 +42,9 @@ def test_a_record_decodes_to_its_transaction(
     state: TransactionState,
     partitions: dict[tuple[str, int], None],
     producer_id: int,
+    previous_producer_id: int,
+    next_producer_id: int,
+    has_producer_ids: bool,
     producer_epoch: int,
     timeout_ms: int,
     last_update_ms: int,
@@ -54,23 +60,35 @@ def test_a_record_decodes_to_its_transaction(
         producer_id,
         timeout_ms,
         last_update_ms,
-        producer_epoch=producer_epoch,
+        previous_producer_id,
+        next_producer_id,
+        producer_epoch,
         state=state,
         partitions=partitions,
         start_ms=start_ms,
         transaction_version=client_version,
     )
-    encoded = transaction_value(transaction, level)
+    encoded = transaction_value(transaction, level, has_producer_ids=has_producer_ids)
     record = transaction_key(transactional_id), encoded
     batch = uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     for _ in range(2):  # built, then built from what is remembered
-        found_batch = transaction_batch(transaction, level, base_offset, leader_epoch, timestamp_ms)
+        found_batch = transaction_batch(
+            transaction,
+            level,
+            base_offset,
+            leader_epoch,
+            timestamp_ms,
+            has_producer_ids=has_producer_ids,
+        )
         assert found_batch == batch
     key = decode_key(TRANSACTION_RECORDS, record[0])
     assert key.transactional_id == transactional_id
     value = decode_value(TRANSACTION_RECORDS, key, encoded)
     assert encode_data(value, min(level, 1)) == encoded
     assert value.producer_id == producer_id
+    others = (value.previous_producer_id, value.next_producer_id)
+    are_written = has_producer_ids and level > 0
+    assert others == ((previous_producer_id, next_producer_id) if are_written else (-1, -1))
     assert value.producer_epoch == producer_epoch
     assert value.transaction_timeout_ms == timeout_ms
     assert value.transaction_status == TRANSACTION_STATUS[state]
