@@ -93,6 +93,7 @@ def test_a_group_with_one_member_writes_its_records_in_kafkas_order() -> None:
         ("-ConsumerGroupTargetAssignmentMember", "a"),
         ("-ConsumerGroupMemberMetadata", "a"),
         ("ConsumerGroupMetadata", ""),
+        ("ConsumerGroupTargetAssignmentMetadata", ""),
     ]
     driver.groups.table.delete_group(GROUP, driver.now_ms)
     assert driver.written_names() == [
