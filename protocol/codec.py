@@ -35,8 +35,11 @@ hostile request. Only Produce carries more, and it has its own decoder.
 LONG_BODY_BYTES = 32 * 1024
 """A longer request may have many elements: it is decoded by loops that pause."""
 
-TAGGED_FIELDS_MAX = 1000
-"""Most tagged fields of one section that is skipped."""
+TAGGED_FIELDS_MAX = 10_000
+"""Most tagged fields of one section (Kafka's `MessageUtil`, since 4.4)."""
+
+BOUNDED_BODY_BYTES = 2 * TAGGED_FIELDS_MAX
+"""A longer request may have more of them: its elements are counted before it is decoded."""
 
 
 class DecodeError(Exception):

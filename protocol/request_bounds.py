@@ -12,12 +12,19 @@ from typing import Any
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, read_unsigned_varint
+from protocol.codec import TAGGED_FIELDS_MAX, DecodeError, read_unsigned_varint
 from protocol.message_schema import schema_of
 from protocol.pacing import may_pause, paced_range
+from protocol.releases import Release
 
 STRING_BYTES_MAX = 32_767
 """The longest string; also of flexible versions, as in the readers that Kafka generates."""
+
+ARRAY_LENGTH_MAX = 1_000_000
+"""Most elements of one array (Kafka's `MessageUtil`, since 4.4)."""
+
+_BOUNDED_SINCE: Release = (4, 4)
+"""First release whose readers bound each array and each section of tagged fields."""
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
 _FIXED_SIZES = {
@@ -37,13 +44,19 @@ _FIXED_SIZES = {
 class _Body:
     """The bytes of a body, and how many elements it may still have."""
 
-    __slots__ = ("data", "elements_left", "elements_max", "end")
+    __slots__ = ("data", "elements_left", "elements_max", "end", "is_bounded")
 
-    def __init__(self, data: bytes | bytearray, end: int, elements_max: int) -> None:
+    def __init__(
+        self, data: bytes | bytearray, end: int, elements_max: int, *, is_bounded: bool
+    ) -> None:
         self.data, self.end = data, end
         self.elements_max = self.elements_left = elements_max
+        self.is_bounded = is_bounded
+        """Whether each array and each section of tagged fields has a limit of its own."""
 
-    def count(self, elements: int) -> None:
+    def count(self, elements: int, limit: int) -> None:
+        if self.is_bounded and elements > limit:
+            raise DecodeError(f"{elements} elements of one array or tagged fields, above {limit}")
         self.elements_left -= elements
         if self.elements_left < 0:
             raise DecodeError(f"more than {self.elements_max} elements")
@@ -61,15 +74,17 @@ def check_bounds(
     start: int,
     end: int,
     elements_max: int,
+    release: Release,
 ) -> None:
     """Check the body of a request in `frame[start:end]`; takes time for `elements_max` at most.
 
-    An element is an element of an array, at any depth, or a tagged field.
+    An element is an element of an array, at any depth, or a tagged field. From `release` 4.4 on
+    one array has at most a million, and one section at most 10,000 tagged fields.
 
     Raises:
         DecodeError: it has too many elements or too long a string, or ends too early.
     """
-    body = _Body(frame, end, elements_max)
+    body = _Body(frame, end, elements_max, is_bounded=release >= _BOUNDED_SINCE)
     try:
         position = _request_walk(api_key, api_version)(body, start)
     except (IndexError, StructError) as error:
@@ -154,7 +169,7 @@ def _array_walk(element: Walk, *, compact: bool, element_bytes: int) -> Walk:
             position += 4
         if count <= 0:
             return position
-        body.count(count)
+        body.count(count, ARRAY_LENGTH_MAX)
         if element_bytes:
             return int(position + count * element_bytes)
         for _ in paced_range(count):
@@ -192,7 +207,7 @@ def _tagged_walk(struct: Any, version: int) -> Walk:
     def walk(body: _Body, position: int) -> int:
         count, position = read_unsigned_varint(body.data, position)
         if count:
-            body.count(count)
+            body.count(count, TAGGED_FIELDS_MAX)
         for _ in paced_range(count):
             tag, position = read_unsigned_varint(body.data, position)
             size, position = read_unsigned_varint(body.data, position)

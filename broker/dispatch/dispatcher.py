@@ -11,6 +11,7 @@ from broker import handlers  # noqa: F401 - importing the package registers the 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns, thread_cpu_ns
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import Turns
@@ -197,11 +198,8 @@ class Dispatcher:
         is_long = body_bytes > codec.LONG_BODY_BYTES
 
         def respond() -> DispatchResult:
-            if is_long:
-                elements_max = self._cluster.config["request.elements.max"]
-                check_bounds(
-                    route.api_key, context.api_version, buffer, position, end, elements_max
-                )
+            if body_bytes > codec.BOUNDED_BODY_BYTES:
+                self._check_bounds(context, buffer, position, end)
             if self.faults.is_enabled:
                 return self._injector.intercept(route, context, buffer, position, end, self._handle)
             return self._handle(route, context, buffer, position, end, self._cluster)
@@ -211,6 +209,16 @@ class Dispatcher:
             body_bytes if is_long else 0,
             TurnKind.HEAVY if is_long and not route.is_raw else TurnKind.LIGHT,
         )
+
+    @may_pause
+    def _check_bounds(
+        self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
+    ) -> None:
+        """Raise DecodeError if a body has too many elements."""
+        config = self._cluster.config
+        release = release_of(config.for_broker(context.broker_id))
+        api_key, elements_max = ApiKey(context.api_key), config["request.elements.max"]
+        check_bounds(api_key, context.api_version, buffer, start, end, elements_max, release)
 
     @may_pause
     def _respond_to_short(
@@ -279,9 +287,8 @@ class Dispatcher:
             body_start = position
             if api_version >= route.flexible_min:
                 body_start = codec.skip_tagged_fields(buffer, position, end)
-            if end - body_start > codec.LONG_BODY_BYTES:
-                elements_max = self._cluster.config["request.elements.max"]
-                check_bounds(route.api_key, api_version, buffer, body_start, end, elements_max)
+            if end - body_start > codec.BOUNDED_BODY_BYTES:
+                self._check_bounds(context, buffer, body_start, end)
             request = codec.decode_request(route.api_key, api_version, buffer, body_start, end)
             name = ApiKey(api_key).name
             message = f"Unexpected Kafka request of type {name} during SASL authentication."

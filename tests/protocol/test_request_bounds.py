@@ -6,7 +6,8 @@ import pytest
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError
+from protocol.codec import DecodeError, encode_unsigned_varint
+from protocol.releases import Release
 from protocol.request_bounds import check_bounds
 from tests.broker.faults.requests import sample_body
 
@@ -20,8 +21,17 @@ ALL_VERSIONS = [
 ]
 
 
-def check(api_key: ApiKey, version: int, body: bytes, elements_max: int = 1000) -> None:
-    check_bounds(api_key, version, body, 0, len(body), elements_max)
+NEWEST: Release = (4, 4)
+
+
+def check(
+    api_key: ApiKey,
+    version: int,
+    body: bytes,
+    elements_max: int = 1000,
+    release: Release = NEWEST,
+) -> None:
+    check_bounds(api_key, version, body, 0, len(body), elements_max, release)
 
 
 @pytest.mark.parametrize(("api_key", "version"), ALL_VERSIONS)
@@ -77,6 +87,34 @@ def test_tagged_fields_are_elements() -> None:
         check(ApiKey.METADATA, 9, body[:-1], 4)
 
 
+def metadata_with_tags(count: int) -> bytes:
+    return metadata(9, ["a"])[:-1] + encode_unsigned_varint(count) + b"\x07\x00" * count
+
+
+def test_a_section_has_at_most_10_000_tagged_fields_from_4_4_on() -> None:
+    roomy = 10**9
+    check(ApiKey.METADATA, 9, metadata_with_tags(10_000), roomy)
+    check(ApiKey.METADATA, 9, metadata_with_tags(10_001), roomy, (4, 3))
+    with pytest.raises(DecodeError, match="above 10000"):
+        check(ApiKey.METADATA, 9, metadata_with_tags(10_001), roomy)
+    # Before a field is read: they may be cut off.
+    with pytest.raises(DecodeError, match="above 10000"):
+        check(ApiKey.METADATA, 9, metadata_with_tags(10_001)[:40], roomy)
+
+
+@pytest.mark.parametrize("version", [1, 9])
+def test_an_array_has_at_most_a_million_elements_from_4_4_on(version: int) -> None:
+    roomy = 10**9
+    for count, is_valid in ((1_000_000, True), (1_000_001, False)):
+        length = encode_unsigned_varint(count + 1) if version == 9 else count.to_bytes(4, "big")
+        with pytest.raises(DecodeError) as refusal:
+            check(ApiKey.METADATA, version, length, roomy)
+        assert ("above 1000000" in str(refusal.value)) is not is_valid
+        with pytest.raises(DecodeError) as refusal:
+            check(ApiKey.METADATA, version, length, roomy, (4, 3))
+        assert "above 1000000" not in str(refusal.value)
+
+
 def test_a_large_count_is_refused_at_once() -> None:
     with pytest.raises(DecodeError, match="more than 1000 elements"):
-        check(ApiKey.METADATA, 1, b"\x7f\xff\xff\xff")
+        check(ApiKey.METADATA, 1, b"\x7f\xff\xff\xff", release=(4, 3))

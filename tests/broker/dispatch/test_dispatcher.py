@@ -15,6 +15,7 @@ from broker.responses import Close, PendingFrame, Throttled
 from broker.routes import ROUTES, limited_routes
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_unsigned_varint
 from protocol.errors import ErrorCode
 from protocol.releases import UNADVERTISED_APIS
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -220,3 +221,37 @@ def test_an_encoded_body_gets_the_throttle_time(
     body = (result.frame or b"")[9 if version >= 2 else 8 :]
     response = messages.InitProducerIdResponse.decode(body, version=version)
     assert response.throttle_time_ms == 1_500
+
+
+@pytest.mark.parametrize(
+    ("release", "count", "is_closed"),
+    [
+        ("4.4", 10_000, False),
+        ("4.4", 10_001, True),
+        ("4.3", 10_001, False),
+    ],
+)
+def test_a_body_with_too_many_tagged_fields_closes_the_connection(
+    release: str, count: int, is_closed: bool
+) -> None:
+    frame = metadata(9)[:-1] + encode_unsigned_varint(count) + b"\x07\x00" * count
+
+    result, bugs = dispatch(frame, release)
+
+    assert bugs == []
+    assert isinstance(result, Close) is is_closed
+
+
+@pytest.mark.parametrize(("count", "is_closed"), [(10_000, False), (10_001, True)])
+def test_a_header_with_too_many_tagged_fields_closes_the_connection(
+    count: int, is_closed: bool
+) -> None:
+    frame = metadata(9)
+    header_end = 4 + 4 + 2 + len("test")
+    assert frame[header_end] == 0
+    tagged = encode_unsigned_varint(count) + b"\x07\x00" * count
+
+    result, bugs = dispatch(frame[:header_end] + tagged + frame[header_end + 1 :])
+
+    assert bugs == []
+    assert isinstance(result, Close) is is_closed
