@@ -99,7 +99,11 @@ def change_problem(before: Mapping[str, Any], after: Mapping[str, Any]) -> str |
             problem = thread_problem(name, before[name], after[name])
             if problem is not None:
                 return problem
-    return _cleaner_problem(before, after) or _local_retention_problem(after)
+    return (
+        _cleaner_problem(before, after)
+        or _local_retention_problem(after)
+        or _remote_copy_problem(after)
+    )
 
 
 def thread_problem(name: str, before: int, after: int) -> str | None:
@@ -139,6 +143,19 @@ def _local_retention_problem(values: Mapping[str, Any]) -> str | None:
         if local < 0:
             return f"{invalid} -1 as log.retention.{unit} value is set as {limit}."
         return f"{invalid} more than log.retention.{unit} property value: {limit}"
+    return None
+
+
+def _remote_copy_problem(values: Mapping[str, Any]) -> str | None:
+    """Kafka's `DynamicLogConfig`: what moves later than it may be deleted would never move."""
+    for unit, limit in (("ms", retention_ms(values)), ("bytes", values["log.retention.bytes"])):
+        name, local = f"log.remote.copy.lag.{unit}", values[f"log.local.retention.{unit}"]
+        kept = limit if local == _FOLLOWS_RETENTION else local
+        if values[name] > kept >= 0:
+            return (
+                f"Invalid value {values[name]} for configuration {name}: Value must not exceed"
+                f" log.local.retention.{unit} (effective value: {kept})"
+            )
     return None
 
 

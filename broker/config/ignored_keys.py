@@ -19,7 +19,6 @@ from broker.config.keys import (
     ConfigKey,
     ListRule,
     ignored_key,
-    internal_key,
 )
 from broker.config.values import at_least, between, gzip_level, one_of
 
@@ -33,7 +32,7 @@ INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
 LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("log.flush.interval.messages",       LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Records after which Kafka writes a partition to disk."),
     ignored_key("log.flush.interval.ms",             LONG,    None,             None,              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk."),
-    ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         at_least(0),              READ_ONLY,    "How often Kafka looks for partitions to write to disk."),
+    ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         None,                     READ_ONLY,    "How often Kafka looks for partitions to write to disk."),
     ignored_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file."),
     ignored_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size."),
     ignored_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction."),
@@ -42,6 +41,8 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses."),
     ignored_key("log.local.retention.ms",            LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Time that a tiered partition keeps records locally; -2 is its retention time."),
     ignored_key("log.local.retention.bytes",         LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Bytes that a tiered partition keeps locally; -2 is its retention size."),
+    ignored_key("log.remote.copy.lag.ms",            LONG,    0,                at_least(-1),             CLUSTER_WIDE, "Time after which a segment moves to tiered storage; -1 is the time that it is kept locally."),
+    ignored_key("log.remote.copy.lag.bytes",         LONG,    -1,               at_least(-1),             CLUSTER_WIDE, "Newer bytes after which a segment moves to tiered storage; -1 is the size that is kept locally."),
 )
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
@@ -54,7 +55,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers."),
     ignored_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags."),
     ignored_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log."),
-    ignored_key("num.replica.fetchers",                    INT,     1,                    None,         CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log."),
+    ignored_key("num.replica.fetchers",                    INT,     1,                    at_least(1),       CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log."),
     ignored_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
     ignored_key("log.dirs",                                LIST,     None,                NOT_EMPTY,    READ_ONLY,  "Kafka's folders; here logs are in memory."),
     ignored_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything."),
@@ -62,10 +63,10 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives."),
     ignored_key("background.threads",                      INT,     10,                   at_least(1),  CLUSTER_WIDE, "Kafka's background threads; here one thread does everything."),
     ignored_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  CLUSTER_WIDE, "Kafka's threads that read its folders at the start."),
-    ignored_key("socket.send.buffer.bytes",                INT,     102_400,              at_least(-1), READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default."),
-    ignored_key("socket.receive.buffer.bytes",             INT,     102_400,              at_least(-1), READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default."),
+    ignored_key("socket.send.buffer.bytes",                INT,     102_400,              None,         READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default."),
+    ignored_key("socket.receive.buffer.bytes",             INT,     102_400,              None,         READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default."),
     ignored_key("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether Kafka moves leadership back to the preferred replica by itself."),
     ignored_key("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often Kafka checks for leaders that are not the preferred replica."),
-    internal_key("leader.imbalance.per.broker.percentage", INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates."),
+    ignored_key("leader.imbalance.per.broker.percentage",  INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates."),
 )
 # fmt: on

@@ -10,8 +10,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from broker.config.keys import DYNAMIC_ONLY, LIST, STRING, ConfigKey, ListRule, plugin_key
-from broker.config.values import each_of
+from broker.config.keys import DYNAMIC_ONLY, LIST, STRING, Check, ConfigKey, ListRule, plugin_key
+from broker.config.values import at_least, each_of
 from protocol.releases import Release
 
 _LONG_MAX = (1 << 63) - 1
@@ -97,6 +97,7 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
     (4, 2): (
         "config.providers",
         "controller.quorum.auto.join.enable",
+        "group.share.initialize.retry.interval.ms",
         "group.streams.initial.rebalance.delay.ms",
         "remote.log.manager.follower.thread.pool.size",
         "streams.initial.rebalance.delay.ms",
@@ -119,22 +120,27 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "group.share.min.assignment.interval.ms",
         "group.share.min.delivery.count.limit",
         "group.share.min.partition.max.record.locks",
-        "share.assignment.interval.ms",
-        "share.delivery.count.limit",
-        "share.partition.max.record.locks",
-        "share.renew.acknowledge.enable",
         "group.streams.assignment.interval.ms",
         "group.streams.max.assignment.interval.ms",
         "group.streams.min.assignment.interval.ms",
+        "remote.log.index.file.cache.ttl.ms",
+        "share.assignment.interval.ms",
         "share.coordinator.cached.buffer.max.bytes",
+        "share.delivery.count.limit",
+        "share.partition.max.record.locks",
+        "share.renew.acknowledge.enable",
         "streams.assignment.interval.ms",
     ),
     (4, 4): (
+        "consumer.assignor.offload.enable",
         "errors.deadletterqueue.auto.create.topics.enable",
         "errors.deadletterqueue.copy.record.enable",
         "errors.deadletterqueue.group.enable",
         "errors.deadletterqueue.topic.name",
         "errors.deadletterqueue.topic.name.prefix",
+        "group.consumer.assignor.offload.enable",
+        "group.share.assignor.offload.enable",
+        "group.share.dlq.manager.class.name",
         "group.streams.acceptable.recovery.lag",
         "group.streams.assignor.offload.enable",
         "group.streams.assignors",
@@ -144,9 +150,14 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "group.streams.rack.aware.assignment.tags",
         "group.streams.task.offset.interval.ms",
         "group.streams.topology.description.plugin.class",
+        "log.remote.copy.lag.bytes",
+        "log.remote.copy.lag.ms",
         "max.decompressed.message.bytes",
+        "remote.copy.lag.bytes",
+        "remote.copy.lag.ms",
         "sasl.oauthbearer.allow.unverified.audience",
         "sasl.oauthbearer.allow.unverified.issuer",
+        "share.assignor.offload.enable",
         "streams.acceptable.recovery.lag",
         "streams.assignor.name",
         "streams.assignor.offload.enable",
@@ -157,6 +168,7 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
 }
 
 _KEYS_BY_LAST_RELEASE: Mapping[Release, tuple[str, ...]] = {
+    (3, 9): ("leader.imbalance.per.broker.percentage",),
     (4, 2): ("group.share.enable", "internal.metadata.max.fetch.size.in.bytes"),
 }
 
@@ -197,6 +209,16 @@ _DEFAULTS_BEFORE: Mapping[Release, Mapping[str, Any]] = {
     },
 }
 """Parsed defaults of broker keys that changed in a release, as they were before it."""
+
+_CHECKS_BEFORE: Mapping[Release, Mapping[str, Check | None]] = {
+    (4, 2): {
+        "group.coordinator.append.linger.ms": at_least(0),
+        "num.replica.fetchers": None,
+        "share.coordinator.append.linger.ms": at_least(0),
+    },
+    (4, 3): {"share.coordinator.snapshot.update.records.per.snapshot": at_least(0)},
+}
+"""Checks of broker keys that changed in a release, as they were before it."""
 
 LIST_RULES_SINCE: Release = (4, 2)
 """First release with rules for lists (KIP-1161)."""
@@ -240,13 +262,16 @@ def is_known(name: str, release: Release) -> bool:
 def key_in(key: ConfigKey, release: Release) -> ConfigKey:
     """Return a key as a release defines it.
 
-    A key that it does not have is one of a plug-in. Lists have other types and checks before
-    KIP-1161.
+    A key that it does not have is one of a plug-in. Some have other checks, and lists other types,
+    too.
     """
     if not is_known(key.name, release):
         return plugin_key(key.name)
     if key.name in _REPLICATION_RATES and release < DYNAMIC_KEYS_IN_JAVA_SINCE:
         return replace(key, update_mode=DYNAMIC_ONLY)
+    for changed_in, checks in _CHECKS_BEFORE.items():
+        if release < changed_in and key.name in checks:
+            return replace(key, check=checks[key.name])
     rule = key.check
     if release >= LIST_RULES_SINCE or not isinstance(rule, ListRule):
         return key

@@ -47,28 +47,30 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
     ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ConfigKey("consumer.assignment.interval.ms", INT,   0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a consumer group. Kafka's default is 1000."),
+    internal_key("consumer.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a consumer group."),
     ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
-    ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
-    ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ConfigKey("share.delivery.count.limit",     INT,    5,                  at_least(2),              READ_ONLY, "Deliveries of a record after which it is archived."),
     ConfigKey("share.partition.max.record.locks", INT,  2000,               at_least(100),            READ_ONLY, "Records of a partition that may be in flight."),
+    ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
+    ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ConfigKey("share.renew.acknowledge.enable", BOOLEAN, True,              None,                     READ_ONLY, "Whether members may renew the locks of records."),
     ConfigKey("share.assignment.interval.ms",   INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a share group. Kafka's default is 1000."),
-    ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),
-    ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, False,  None,                     READ_ONLY, "Whether records of the dead letter queue have the key and the value of the dead letter."),
+    internal_key("share.assignor.offload.enable", BOOLEAN, True,               None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a share group."),
     ConfigKey("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ConfigKey("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
     ConfigKey("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
     ConfigKey("streams.initial.rebalance.delay.ms", INT, 0,                 at_least(0),              READ_ONLY, "Time the first assignment of an empty streams group waits for more members. Kafka's default is 3000."),
     ConfigKey("streams.assignment.interval.ms", INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the tasks of a streams group. Kafka's default is 1000."),
-    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
-    ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
-    ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
-    internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
     internal_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group."),
+    ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
+    internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
+    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
+    ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
     ignored_key("streams.assignor.name",          STRING, None,               None,                     READ_ONLY, "The assignor of a streams group."),
+    ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),
+    ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, False,  None,                     READ_ONLY, "Whether records of the dead letter queue have the key and the value of the dead letter."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
@@ -113,15 +115,20 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 # These keys of a group get their default from the broker's key with `group.` before the name.
 _WITH_BROKER_DEFAULT = (
-    "consumer.assignment.interval.ms",
     "consumer.heartbeat.interval.ms",
     "consumer.session.timeout.ms",
-    "share.assignment.interval.ms",
+    "consumer.assignment.interval.ms",
     "share.heartbeat.interval.ms",
     "share.session.timeout.ms",
     "share.record.lock.duration.ms",
     "share.delivery.count.limit",
     "share.partition.max.record.locks",
+    "share.assignment.interval.ms",
+)
+_SWITCHES_WITH_BROKER_DEFAULT = (
+    "consumer.assignor.offload.enable",
+    "share.assignor.offload.enable",
+    "streams.assignor.offload.enable",
 )
 _STREAMS_WITH_BROKER_DEFAULT = (
     "streams.acceptable.recovery.lag",
@@ -135,7 +142,14 @@ _STREAMS_WITH_BROKER_DEFAULT = (
     "streams.task.offset.interval.ms",
 )
 GROUP_BROKER_KEYS: Mapping[str, str] = MappingProxyType(
-    {name: f"group.{name}" for name in (*_WITH_BROKER_DEFAULT, *_STREAMS_WITH_BROKER_DEFAULT)}
+    {
+        name: f"group.{name}"
+        for name in (
+            *_WITH_BROKER_DEFAULT,
+            *_SWITCHES_WITH_BROKER_DEFAULT,
+            *_STREAMS_WITH_BROKER_DEFAULT,
+        )
+    }
     | {_ASSIGNOR: "group.streams.assignors"}
 )
 """The broker's keys that keys of groups get their values from."""

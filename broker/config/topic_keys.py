@@ -103,6 +103,8 @@ IGNORED_KEYS: tuple[ConfigKey, ...] = (
     _ignored("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
     _ignored("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments."),
     _ignored("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved."),
+    _ignored("remote.copy.lag.ms",                      LONG,    0,                at_least(-1),             "log.remote.copy.lag.ms",         "Time after which a segment moves to tiered storage; -1 is local.retention.ms."),
+    _ignored("remote.copy.lag.bytes",                   LONG,    -1,               at_least(-1),             "log.remote.copy.lag.bytes",      "Newer bytes after which a segment moves to tiered storage; -1 is local.retention.bytes."),
     _ignored("local.retention.ms",                      LONG,    -2,               at_least(-2),             "log.local.retention.ms",         "Time that a tiered partition keeps records locally; -2 is retention.ms."),
     _ignored("local.retention.bytes",                   LONG,    -2,               at_least(-2),             "log.local.retention.bytes",      "Bytes that a tiered partition keeps locally; -2 is retention.bytes."),
 )
@@ -152,6 +154,8 @@ CHECK_ORDER: tuple[str, ...] = (
     "local.retention.ms",
     "local.retention.bytes",
     "remote.log.copy.disable",
+    "remote.copy.lag.ms",
+    "remote.copy.lag.bytes",
     "remote.log.delete.on.disable",
     "errors.deadletterqueue.group.enable",
     "internal.segment.bytes",

@@ -32,10 +32,7 @@ TOOL_TIMEOUT_S = 60
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 REMOVED_TOPIC_KEYS = ("downconversion.enable", "format.version", "timestamp.difference.max.ms")
 # Keys of Kafka's that it doesn't describe.
-UNDESCRIBED = {
-    "leader.imbalance.per.broker.percentage",
-    "producer.id.expiration.check.interval.ms",
-}
+UNDESCRIBED = {"producer.id.expiration.check.interval.ms"}
 SET_BY_THE_FIXTURE = {
     "controller.listener.names",
     "controller.quorum.voters",
@@ -69,11 +66,9 @@ LOWEST_SAFE_METADATA_VERSIONS = {
     "4.3.0": 30,
     "4.4.0": 33,
 }
-# Keys of Kafka 4.2 to 4.4 that this broker does not have yet, or with other defaults: among them
-# are those of tiered storage, and assignment intervals (KIP-1263).
-LATER_KEYS = re.compile(
-    r"(group\.)?(share|streams)\..*|errors\.deadletterqueue\..*|(log\.)?remote\.copy\.lag\..*"
-    r"|(group\.)?consumer\.assignment\.interval\.ms|max\.decompressed\.message\.bytes"
+# Keys of groups whose default is 0 here, so that nobody has to wait.
+OTHER_INTERVALS = re.compile(
+    r"(group\.)?(consumer|share|streams)\.(assignment\.interval|initial\.rebalance\.delay)\.ms"
 )
 
 
@@ -156,8 +151,8 @@ def create_topic(servers: str, name: str) -> None:
     assert ask(servers, request, 5).topics[0].error_code == 0
 
 
-def is_later(name: str) -> bool:
-    return LATER_KEYS.fullmatch(name) is not None
+def has_other_interval(name: str) -> bool:
+    return OTHER_INTERVALS.fullmatch(name) is not None
 
 
 def is_kafkas(key: ConfigKey) -> bool:
@@ -258,7 +253,7 @@ class TestRelease:
             for servers in (pair.ours, pair.kafkas)
         )
         # Keys for clients older than any that Kafka 4 serves.
-        missing = {name for name in kafkas if name not in ours and not is_later(name)}
+        missing = {name for name in kafkas if name not in ours}
         removed = {f"message.{name}" for name in REMOVED_TOPIC_KEYS}
         assert missing == (removed if pair.release == "3.9.1" else set())
         del kafkas["min.insync.replicas"]  # eligible leader replicas set it for all brokers
@@ -274,10 +269,10 @@ class TestRelease:
         assert known - kafkas.keys() <= UNDESCRIBED
         own = {"listeners", "advertised.listeners", "log.dir", "log.dirs", "node.id", "broker.id"}
         names = known & kafkas.keys() - own - SET_BY_THE_FIXTURE - OTHER_DEFAULTS
-        names = {name for name in names if ours[name] == kafkas[name] or not is_later(name)}
+        names = {name for name in names if not has_other_interval(name)}
         assert {name: ours[name] for name in names} == {name: kafkas[name] for name in names}
         assert len(names) > 80
-        missing = {name for name in kafkas if not (name in ours or is_later(name))}
+        missing = {name for name in kafkas if name not in ours}
         if pair.release.startswith("4"):
             assert {name for name in missing if not name.startswith("listener.name.")} == set()
 
@@ -290,12 +285,9 @@ class TestRelease:
         ours, kafkas = (
             described(servers, resource_type, "none") for servers in (pair.ours, pair.kafkas)
         )
-        later = {name for name in kafkas if ours.get(name) != kafkas[name] and is_later(name)}
-        assert len(later) < 10
-        assert ours.keys() <= kafkas.keys()
-        assert {name: ours.get(name) for name in kafkas.keys() - later} == {
-            name: kafkas[name] for name in kafkas.keys() - later
-        }
+        assert ours.keys() == kafkas.keys()
+        names = {name for name in kafkas if not has_other_interval(name)}
+        assert {name: ours[name] for name in names} == {name: kafkas[name] for name in names}
 
     def test_telemetry_is_answered_and_not_advertised(self, pair: Pair) -> None:
         api_key = ApiKey.GET_TELEMETRY_SUBSCRIPTIONS

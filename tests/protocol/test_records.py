@@ -82,8 +82,8 @@ COMPRESSED = [codec for codec in CODECS if codec != "none"]
 
 def body_bytes(value: bytes) -> int:
     """Return the size that the record of a value announces, below 64 records."""
-    whole = len(make_batch(value)) - records.HEADER_BYTES
-    return whole - (1 if whole <= 64 else 2)
+    record_bytes = len(make_batch(value)) - records.HEADER_BYTES
+    return record_bytes - (1 if record_bytes <= 64 else 2)
 
 
 @given(
@@ -100,7 +100,7 @@ def test_records_are_decoded_up_to_the_limit_of_the_batch(
     ends = [len(make_batch(*values[: n + 1])) - records.HEADER_BYTES for n in range(len(values))]
     expected = values[: sum(end <= bytes_max for end in ends)]
     if codec == "snappy" and expected != values:
-        expected = []  # its blocks are decompressed as a whole
+        expected = []  # its blocks are decompressed as a record_bytes
     found, error = read_until_error(batch, bytes_max=bytes_max)
 
     assert found == expected

@@ -35,9 +35,14 @@ def test_a_key_is_known_from_its_first_release_on(
 
 def test_the_default_release_is_the_newest_and_has_the_defaults_of_the_tables() -> None:
     assert max(releases()) == DEFAULT_RELEASE
-    removed = {"group.share.enable", "internal.metadata.max.fetch.size.in.bytes"}
+    removed = {
+        "group.share.enable",
+        "internal.metadata.max.fetch.size.in.bytes",
+        "leader.imbalance.per.broker.percentage",
+    }
     assert {name for name in BROKER_KEYS if not is_known(name, DEFAULT_RELEASE)} == removed
-    assert all(is_known(name, (4, 2)) and not is_known(name, (4, 3)) for name in removed)
+    assert is_known("group.share.enable", (4, 2))
+    assert not is_known("group.share.enable", (4, 3))
     assert release_defaults(DEFAULT_RELEASE) == {}
 
 
@@ -111,3 +116,24 @@ def test_a_release_refuses_keys_of_topics_that_came_later() -> None:
     problem = validate_topic_overrides(overrides, (3, 8))
     assert problem is not None
     assert "remote.log.copy.disable" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "since"),
+    [
+        ("group.coordinator.append.linger.ms", "-1", "4.2"),
+        ("share.coordinator.append.linger.ms", "-1", "4.2"),
+        ("share.coordinator.snapshot.update.records.per.snapshot", "501", "4.3"),
+        ("num.replica.fetchers", "0", "4.2"),
+    ],
+)
+def test_a_value_is_checked_as_in_the_release(name: str, value: str, since: str) -> None:
+    before = {"4.2": "4.1", "4.3": "4.2"}[since]
+    accepted = []
+    for release in (before, since):
+        try:
+            BrokerConfig.from_overrides({VERSIONS: release, name: value})
+            accepted.append(release)
+        except ConfigError:
+            pass
+    assert accepted == [since if value == "-1" else before]

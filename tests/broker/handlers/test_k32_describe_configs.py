@@ -425,6 +425,9 @@ def test_an_emulated_release_lists_its_own_keys() -> None:
         "compression.lz4.level",
         "compression.zstd.level",
         "errors.deadletterqueue.group.enable",
+        "max.decompressed.message.bytes",
+        "remote.copy.lag.bytes",
+        "remote.copy.lag.ms",
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
     }
