@@ -45,13 +45,19 @@ from broker.groups.streams.requests import (
 )
 from broker.groups.streams.statuses import Status, StatusCode
 from broker.groups.streams.tasks import Tasks, tasks_of
-from broker.groups.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
+from broker.groups.streams.topology import (
+    CopartitionGroup,
+    Subtopology,
+    TopicInfo,
+    Topology,
+    named_topics,
+)
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced
+from protocol.pacing import may_pause, paced, paced_elements
 
 _Response = messages.StreamsGroupHeartbeatResponse
 _Endpoints = _Response.EndpointToPartitions
@@ -85,13 +91,16 @@ def _carry_out(
 ) -> StreamsHeartbeatResult | Refusal:
     if not has_streams_protocol(cluster):
         return Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
-    topology = None if request.topology is None else _topology(request.topology)
-    if isinstance(topology, Refusal):
-        return topology
-    refusal = None if topology is None else _check_topic_names(topology)
+    topology = duplicate = refusal = None
+    if request.topology is not None:
+        subtopologies = _subtopologies(request.topology)
+        by_id = {subtopology.subtopology_id: subtopology for subtopology in subtopologies}
+        topology = Topology(request.topology.epoch, by_id)
+        refusal = _check_topic_names(named_topics(subtopologies))
+        duplicate = _check_duplicates(subtopologies) if len(by_id) < len(subtopologies) else None
     heartbeat = _heartbeat(context, request, topology)
     release = release_of(cluster.config.for_broker(context.broker_id))
-    refusal = refusal or check_request(heartbeat, release)
+    refusal = refusal or check_request(heartbeat, release) or duplicate
     if refusal is not None:
         return refusal
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
@@ -152,15 +161,11 @@ def _offsets(
 
 
 @may_pause
-def _topology(
+def _subtopologies(
     topology: "messages.StreamsGroupHeartbeatRequest.Topology",
-) -> Topology | Refusal:
-    subtopologies: dict[str, Subtopology] = {}
-    for entry in paced(topology.subtopologies):
-        if entry.subtopology_id in subtopologies:
-            message = f"Duplicate key {entry.subtopology_id}"
-            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, message)
-        subtopologies[entry.subtopology_id] = Subtopology(
+) -> list[Subtopology]:
+    return [
+        Subtopology(
             subtopology_id=entry.subtopology_id,
             source_topics=tuple(entry.source_topics),
             source_topic_regex=tuple(entry.source_topic_regex),
@@ -176,7 +181,8 @@ def _topology(
                 for group in paced(entry.copartition_groups)
             ),
         )
-    return Topology(topology.epoch, subtopologies)
+        for entry in paced(topology.subtopologies)
+    ]
 
 
 @may_pause
@@ -195,8 +201,7 @@ def _topics(
 
 
 @may_pause
-def _check_topic_names(topology: Topology) -> Refusal | None:
-    names = topology.named_topics
+def _check_topic_names(names: Sequence[str]) -> Refusal | None:
     internal = [name for name in paced(names) if name in INTERNAL_TOPICS]
     if internal:
         return Refusal(
@@ -208,6 +213,17 @@ def _check_topic_names(topology: Topology) -> Refusal | None:
     if invalid:
         message = f"Topic names {','.join(invalid)} are not valid topic names."
         return Refusal(ErrorCode.STREAMS_INVALID_TOPOLOGY, message)
+    return None
+
+
+@may_pause
+def _check_duplicates(subtopologies: Sequence[Subtopology]) -> Refusal | None:
+    seen: set[str] = set()
+    for subtopology in paced_elements(subtopologies):
+        if subtopology.subtopology_id in seen:
+            message = f"Duplicate key {subtopology.subtopology_id}"
+            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, message)
+        seen.add(subtopology.subtopology_id)
     return None
 
 

@@ -3,7 +3,7 @@
 Source: Kafka's `StreamsTopology`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -81,12 +81,12 @@ class Topology:
         )
         return frozenset(self.subtopology_of) | frozenset(changelogs)
 
-    @property
-    def named_topics(self) -> list[str]:
-        """The names of the topics in the order of the request, each one once."""
-        names: dict[str, None] = {}
-        for subtopology in self.subtopologies.values():
-            names |= dict.fromkeys(subtopology.source_topics)
-            names |= dict.fromkeys(subtopology.repartition_sink_topics)
-            names |= dict.fromkeys(topic.name for topic in subtopology.internal_topics)
-        return list(names)
+
+def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
+    """Return the names of the topics of subtopologies in their order, each one once."""
+    names: dict[str, None] = {}
+    for subtopology in subtopologies:
+        names |= dict.fromkeys(subtopology.source_topics)
+        names |= dict.fromkeys(subtopology.repartition_sink_topics)
+        names |= dict.fromkeys(topic.name for topic in subtopology.internal_topics)
+    return list(names)

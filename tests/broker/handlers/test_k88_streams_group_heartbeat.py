@@ -64,6 +64,18 @@ def test_topics_of_a_topology_have_names_of_their_own(topic: str, message: str) 
     assert response.error_message == message
 
 
+def test_an_id_of_two_subtopologies_is_an_error_after_those_of_the_request() -> None:
+    cluster = make_cluster()
+    twice = [subtopology(), subtopology(repartition_sink_topics=["a b"])]
+    response = heartbeat(cluster, subtopologies=twice)
+    assert response.error_message == "Topic names a b are not valid topic names."
+    response = heartbeat(cluster, subtopologies=twice[:1] * 2, process_id="p", member_id="")
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    response = heartbeat(cluster, subtopologies=twice[:1] * 2)
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert response.error_message == "Duplicate key 0"
+
+
 def test_a_changelog_has_no_partition_count_of_its_own() -> None:
     cluster = make_cluster()
     topology = [subtopology(state_changelog_topics=[store(partitions=3)])]
