@@ -178,7 +178,7 @@ def test_the_timeout_names_the_state_and_the_members(kafka: MockKafka, join: Mem
     join("a", group_protocol="consumer")
     kafka.wait_for_stable("g")
     with pytest.raises(
-        TimeoutError, match=r"with 2 members in 0 s: it is Stable, epoch 1, .*(?s:.*) \(a\) epoch 1"
+        TimeoutError, match=r"with 2 members in 0 s: it is Stable, epoch 2, .*(?s:.*) \(a\) epoch 2"
     ):
         kafka.wait_for_stable("g", members=2, timeout_s=0)
 
