@@ -91,7 +91,6 @@ TOOLS: Mapping[str, str] = {
     "transactions": f"{_PACKAGE}.TransactionsCommand",
     "verifiable-consumer": f"{_PACKAGE}.VerifiableConsumer",
     "verifiable-producer": f"{_PACKAGE}.VerifiableProducer",
-    "verifiable-share-consumer": f"{_PACKAGE}.VerifiableShareConsumer",
 }
 """The main classes of Kafka's scripts `kafka-NAME.sh`, and three of our own in Tools.java.
 
@@ -105,7 +104,6 @@ _ENDS_ITS_JVM = frozenset(
         "transactional-message-copier",
         "verifiable-consumer",
         "verifiable-producer",
-        "verifiable-share-consumer",
     }
 )
 """Tools that end their JVM themselves: each call gets its own."""
