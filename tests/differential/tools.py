@@ -55,13 +55,13 @@ _LIMIT_MS = 120_000
 _OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 
-TOOLS: Mapping[str, str] = {
+TOOLS: dict[str, str] = {
     "acls": f"{_PACKAGE}.AclCommand",
     "broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
     "client-metrics": f"{_PACKAGE}.ClientMetricsCommand",
     "cluster": f"{_PACKAGE}.ClusterTool",
     "client-compatibility": f"{_PACKAGE}.ClientCompatibilityTest",
-    "configs": "kafka.admin.ConfigCommand",
+    "configs": f"{_PACKAGE}.ConfigCommand",
     "console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",
     "console-producer": f"{_PACKAGE}.ConsoleProducer",
     "console-share-consumer": f"{_PACKAGE}.consumer.ConsoleShareConsumer",
@@ -97,6 +97,8 @@ TOOLS: Mapping[str, str] = {
 `streams-member join GROUP TOPIC` and `streams-member leave` run here: no tool becomes a member of a
 streams group.
 """
+_FORMER_CLASSES = {"4.1": {"configs": "kafka.admin.ConfigCommand"}}
+"""Main classes that had another name in a release."""
 _ENDS_ITS_JVM = frozenset(
     {
         "cluster",
@@ -174,8 +176,16 @@ def fetch_tools(release: str) -> Path:
     return fetch_jars(f"kafka-tools-{version}", [*artifacts, "org.slf4j:slf4j-simple:1.7.36"])
 
 
-def compile_tools(folder: Path, release: str) -> tuple[Path, Path]:
-    """Compile Tools.java; return the folders of its classes and of Kafka's jars.
+class CompiledTools(NamedTuple):
+    """The folders of Tools.java's classes and of Kafka's jars, and the release of these."""
+
+    classes: Path
+    jars: Path
+    release: str
+
+
+def compile_tools(folder: Path, release: str) -> CompiledTools:
+    """Compile Tools.java for a release.
 
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
@@ -189,13 +199,14 @@ def compile_tools(folder: Path, release: str) -> tuple[Path, Path]:
         text = text.replace("common.utils.Exit;", "common.utils.internals.Exit;")
     source.write_text(text, encoding="utf-8")
     compile_java(source, jars, folder)
-    return folder, jars
+    return CompiledTools(folder, jars, release)
 
 
 class ToolProcess:
     """One JVM that runs tools against one cluster."""
 
-    def __init__(self, classes: Path, jars: Path, cluster: ComparedCluster, folder: Path) -> None:
+    def __init__(self, tools: CompiledTools, cluster: ComparedCluster, folder: Path) -> None:
+        self._main_classes = TOOLS | _FORMER_CLASSES.get(tools.release, {})
         self._listeners = {
             placeholder: "{}:{}".format(*cluster.address(1, listener))
             for placeholder, listener in (("servers", "PLAINTEXT"), ("sasl", "SASL_PLAINTEXT"))
@@ -205,7 +216,7 @@ class ToolProcess:
         self._prefix = ""
         self._files: dict[str, str] = {}
         self._kept: dict[str, str] = {}
-        self._class_path = f"{classes}:{jars}/*"
+        self._class_path = f"{tools.classes}:{tools.jars}/*"
         self._process = subprocess.Popen(
             java_command(self._class_path, "Tools", log_level="off"),
             stdin=subprocess.PIPE,
@@ -213,7 +224,6 @@ class ToolProcess:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-
         self._streams_members = StreamsMembers(self._listeners["servers"])
 
     def __enter__(self) -> "ToolProcess":
@@ -254,7 +264,9 @@ class ToolProcess:
             self._streams_members.run(*arguments)
             return Result("0", "", "")
         run = self._run_alone if tool in _ENDS_ITS_JVM else self._run_inside
-        status, output, errors = run(TOOLS[tool], arguments, self._filled(command.input))
+        status, output, errors = run(
+            self._main_classes[tool], arguments, self._filled(command.input)
+        )
         for name, pattern in command.keep.items():
             found = re.search(pattern, output)
             self._kept[name] = found[1] if found else f"no {name}"
@@ -282,6 +294,7 @@ class ToolProcess:
         result = self._process.stdout.readline()
         assert result, f"the JVM ended: {main_class} {arguments}"
         status, *encoded = result.rstrip("\n").split("\t")
+        assert not status.startswith("no "), status
         output, errors = (base64.b64decode(part).decode() for part in encoded)
         return Result(status, output, errors)
 
@@ -355,12 +368,12 @@ def tool_processes(
     """
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         folder = Path(temporary)
-        classes, jars = compile_tools(folder, release)
+        tools = compile_tools(folder, release)
         processes = []
         for name, cluster in (("kafka", kafka), ("ours", ours)):
             files = folder / name
             files.mkdir()
-            processes.append(stack.enter_context(ToolProcess(classes, jars, cluster, files)))
+            processes.append(stack.enter_context(ToolProcess(tools, cluster, files)))
         yield processes[0], processes[1]
 
 

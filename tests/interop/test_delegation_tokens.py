@@ -33,7 +33,7 @@ CONFIG: dict[str, ConfigValue] = {
 
 def test_a_client_with_a_token_is_its_owner_until_the_token_expires(tmp_path: Path) -> None:
     try:
-        classes, jars = compile_tools(tmp_path, "4.1")
+        compiled = compile_tools(tmp_path, "4.1")
     except CannotRunError as error:
         pytest.skip(str(error))
     produce = "console-producer --topic orders --bootstrap-server {sasl} --producer.config "
@@ -55,7 +55,7 @@ def test_a_client_with_a_token_is_its_owner_until_the_token_expires(tmp_path: Pa
     )
     with (
         MockKafka(config=CONFIG) as kafka,
-        ToolProcess(classes, jars, compared(kafka), tmp_path) as tools,
+        ToolProcess(compiled, compared(kafka), tmp_path) as tools,
     ):
         kafka.create_topic("orders", 1)
         created, produced, refused = tools.run(session)

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
@@ -33,18 +34,22 @@ import org.apache.kafka.common.utils.Exit;
  */
 public final class Tools {
     private static final class Ended extends Error {
-        final int status;
-
-        Ended(int status) {
+        Ended() {
             super(null, null, false, false);
-            this.status = status;
         }
     }
 
     private static final Queue<Runnable> HOOKS = new ConcurrentLinkedQueue<>();
+    private static final AtomicReference<Integer> STATUS = new AtomicReference<>();
 
+    /** Some tools catch what ends them; what they do after that would never happen. */
     private static void end(int status) {
-        throw new Ended(status);
+        if (STATUS.compareAndSet(null, status)) {
+            PrintStream nothing = new PrintStream(OutputStream.nullOutputStream());
+            System.setOut(nothing);
+            System.setErr(nothing);
+        }
+        throw new Ended();
     }
 
     public static void main(String[] ignored) throws Exception {
@@ -71,12 +76,17 @@ public final class Tools {
             throws Exception {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
+        PrintStream printed = new PrintStream(out, true, StandardCharsets.UTF_8);
+        PrintStream complained = new PrintStream(err, true, StandardCharsets.UTF_8);
         System.setIn(new ByteArrayInputStream(input));
-        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
-        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        System.setOut(printed);
+        System.setErr(complained);
+        STATUS.set(null);
         AtomicReference<String> status = new AtomicReference<>("timeout");
         Thread thread = new Thread(() -> {
             String result = call(mainClass, arguments);
+            System.setOut(printed);
+            System.setErr(complained);
             HOOKS.forEach(Runnable::run);
             status.set(result);
         }, "main");
@@ -97,10 +107,10 @@ public final class Tools {
             Class.forName(mainClass)
                 .getMethod("main", String[].class)
                 .invoke(null, (Object) arguments);
-            return "0";
+            return STATUS.get() == null ? "0" : String.valueOf(STATUS.get());
         } catch (InvocationTargetException error) {
-            if (error.getCause() instanceof Ended) {
-                return String.valueOf(((Ended) error.getCause()).status);
+            if (STATUS.get() != null) {
+                return String.valueOf(STATUS.get());
             }
             error.getCause().printStackTrace();
             return "1";
