@@ -11,8 +11,9 @@ from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.coordinated_client import LATE_MS
+from tests.simulation.group_history import Ownership
 from tests.simulation.group_member import COMMIT_INTERVAL_MS
-from tests.simulation.history import Assignment, Place
+from tests.simulation.history import Assignment, Commit, Place
 from tests.simulation.owning_member import OwningMember
 
 JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH = 0, -1, -2
@@ -44,6 +45,8 @@ class ConsumerMember(OwningMember):
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
         self._contact: Responded | None = None
+        self._committing: dict[Place, Ownership | None] = {}
+        """What it owned when it sent its last commit, of the partitions of this."""
 
     @property
     def is_stable(self) -> bool:
@@ -213,6 +216,38 @@ class ConsumerMember(OwningMember):
         self.positions, self.committed = {}, {}
 
     # Offsets and records -----------------------------------------------------------------------
+
+    def _commit_request(self, generation: int, offsets: dict[Place, int]) -> Any:
+        self._committing = {place: self._ownerships.get(place) for place in offsets}
+        return super()._commit_request(generation, offsets)
+
+    def _on_committed(
+        self, commits: dict[Place, Commit], response: Any, responded: Responded
+    ) -> None:
+        is_refused = any(
+            partition.error_code == ErrorCode.STALE_MEMBER_EPOCH
+            for topic in response.topics
+            for partition in topic.partitions
+        )
+        if is_refused and self._groups.takes_late_commits and self._has_kept(commits):
+            self._groups.refused_late_commits.append(
+                f"{self.settings.name} may not commit {list(commits.values())}"
+            )
+        super()._on_committed(commits, response, responded)
+
+    def _has_kept(self, commits: dict[Place, Commit]) -> bool:
+        """Return whether it certainly has all partitions of a commit since its epoch."""
+        for place, commit in commits.items():
+            ownership = self._ownerships.get(place)
+            if (
+                ownership is None
+                or ownership is not self._committing[place]
+                or ownership.may_be_given_up
+                or ownership.epoch > commit.generation
+                or self._now_ms < self._late_until_ms
+            ):
+                return False
+        return True
 
     def _member_of_request(self) -> tuple[str | None, int]:
         return self._member_id, self._generation

@@ -28,6 +28,10 @@ class EmbeddedMember(OwningMember):
         super()._reset()
         self._join_sent_ms = 0
 
+    @property
+    def _commits_of_old_generations_are_refused(self) -> bool:
+        return not self._groups.takes_late_commits
+
     def leave(self) -> None:
         """Leave the group, and end."""
         self._disown()

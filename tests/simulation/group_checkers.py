@@ -7,7 +7,7 @@ from itertools import islice
 from tests.simulation import share_checkers
 from tests.simulation.checkers import CHECKERS as ALL_CHECKERS
 from tests.simulation.group_history import AppliedCommit, GroupHistory, GroupPlace, Ownership
-from tests.simulation.history import History
+from tests.simulation.history import Assignment, History
 
 SHOWN_MAX = 3
 
@@ -42,29 +42,54 @@ def commits_forward(history: GroupHistory) -> Iterator[str]:
     """No committed offset goes back, and OffsetFetch returns it.
 
     A commit that a member has sent again on another connection may arrive late, with the epoch that
-    it still has.
+    it still has, or since Kafka 4.3 with one since which it has the partition.
     """
     last: dict[GroupPlace, AppliedCommit] = {}
     for applied in history.applied:
         before = last.get((applied.group, applied.place))
         if before is not None and applied.offset < before.offset:
-            is_late = (before.member, before.member_epoch) == (applied.member, applied.member_epoch)
-            if not is_late:
+            has_epoch = before.member_epoch == applied.member_epoch or history.takes_late_commits
+            if before.member != applied.member or not has_epoch:
                 yield f"{applied} follows {before}"
         last[applied.group, applied.place] = applied
     yield from ALL_CHECKERS["commits"](_without_epochs_that_begin_again(history))
 
 
+def late_commits(history: GroupHistory) -> Iterator[str]:
+    """A late commit is taken if the member still has the partition, and never if another had it.
+
+    Since Kafka 4.3 a member may commit with the epoch in which it got a partition.
+    """
+    yield from history.refused_late_commits
+    given: dict[GroupPlace, list[Assignment]] = {}
+    for assignment in history.seen.assignments:
+        for place in assignment.places:
+            given.setdefault((assignment.group, place), []).append(assignment)
+    for late in history.late_commits:
+        if late.group in history.lives:
+            continue  # its epochs began again
+        for place in late.places:
+            for later in given.get((late.group, place), ()):
+                is_given_away = later.member != late.member and later.time_ms <= late.time_ms
+                if is_given_away and later.generation > late.epoch:
+                    yield f"{late}, though {later} has it"
+
+
 def _without_epochs_that_begin_again(history: GroupHistory) -> History:
-    """Return what clients saw; commits in a group whose epochs began again have all one epoch."""
+    """Return what clients saw; commits of which a later one may have an older epoch have all one.
+
+    The epochs of a group may begin again, and since Kafka 4.3 an older one may be as good.
+    """
     commits = [
-        replace(commit, generation=0) if commit.group in history.lives else commit
+        replace(commit, generation=0)
+        if history.takes_late_commits or commit.group in history.lives
+        else commit
         for commit in history.seen.commits
     ]
     return replace(history.seen, commits=commits)
 
 
-CHECKERS: tuple[GroupChecker, ...] = (ownership, consumption, commits_forward)
+CHECKERS: tuple[GroupChecker, ...] = (ownership, consumption, commits_forward, late_commits)
 _OF_ALL_WORLDS = ("muting", "internal_errors", "memory")
 
 

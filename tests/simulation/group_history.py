@@ -20,6 +20,19 @@ class AppliedCommit(NamedTuple):
     time_ms: int
 
 
+class LateCommit(NamedTuple):
+    """A commit that was taken with an older epoch than that of its member.
+
+    `member` is the instance id of a static member.
+    """
+
+    group: str
+    places: tuple[Place, ...]
+    member: str
+    epoch: int
+    time_ms: int
+
+
 @dataclass(slots=True)
 class Ownership:
     """A partition that a member got; times are those of the brokers.
@@ -33,6 +46,8 @@ class Ownership:
     member: str
     sent_ms: int
     written_ms: int
+    epoch: int
+    """The member's epoch or generation in the response."""
     contact_ms: int
     """When it sent the last heartbeat to which it got a response."""
     settled_ms: int
@@ -79,4 +94,9 @@ class GroupHistory:
 
     Its epochs begin again.
     """
+    takes_late_commits: bool = False
+    """Whether a member may commit with the epoch in which it got a partition (KIP-1251)."""
+    late_commits: list[LateCommit] = field(default_factory=list)
+    refused_late_commits: list[str] = field(default_factory=list)
+    """Commits that were refused though the member has the partitions since their epoch."""
     unsettled: list[str] = field(default_factory=list)

@@ -187,10 +187,14 @@ class GroupMember(CoordinatedClient):
         )
         requests = [heartbeat, sync]
         place = next((known for known in self._leaders if known[0] in self._topic_ids), None)
-        if place is not None:
+        if place is not None and self._commits_of_old_generations_are_refused:
             requests.append(self._commit_request(generation, {place: 0}))
         for request in requests:
             link.ask(request, partial(self._on_old_generation, generation))
+
+    @property
+    def _commits_of_old_generations_are_refused(self) -> bool:
+        return True
 
     def _on_old_generation(self, generation: int, response: Any, responded: Responded) -> None:
         if isinstance(response, messages.OffsetCommitResponse):

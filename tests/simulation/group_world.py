@@ -14,6 +14,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.faults import FaultRule
 from broker.groups.any_group import AnyGroup
+from broker.groups.consumer import member as broker_member
+from broker.groups.requests import CommitRequest
 from broker.request.context import RequestContext
 from broker.routes import Handler
 from broker.share_groups.in_flight import RecordState
@@ -26,12 +28,13 @@ from protocol.codec import decode_body
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.records import stamp
+from protocol.releases import Release
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
 from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings
 from tests.simulation.embedded_member import EmbeddedMember
 from tests.simulation.group_checkers import check_groups
-from tests.simulation.group_history import AppliedCommit, GroupHistory
+from tests.simulation.group_history import AppliedCommit, GroupHistory, LateCommit
 from tests.simulation.ledger_writers import PARTITION_COUNT, LedgerWriters, transaction_ends
 from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
@@ -43,6 +46,8 @@ from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
 
 INTERNAL_TOPICS = ("__consumer_offsets", "__share_group_state")
 LOCK_MS = 1_000
+RELEASES: tuple[Release, ...] = ((4, 1), (4, 2), (4, 3), (4, 4), (4, 4))
+LATE_COMMITS_SINCE: Release = (4, 3)
 PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
 _FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
@@ -109,7 +114,12 @@ class GroupWorld(World):
                 ("session.timeout.ms", str(self.session_timeout_ms)),
             )
         }
+        newer = self._random("release of groups")
+        self.release = newer.choice(RELEASES)
+        for kind in ("consumer", "share"):
+            config[f"group.{kind}.assignment.interval.ms"] = newer.choice(("0", "0", "300", "900"))
         return config | {
+            "broker.api.versions": ".".join(map(str, self.release)),
             "cluster.features": "share.version=1",
             "group.share.min.record.lock.duration.ms": "1000",
             "group.share.record.lock.duration.ms": str(LOCK_MS),
@@ -137,6 +147,7 @@ class GroupWorld(World):
             cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
             cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {})
         self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
+        self.groups.takes_late_commits = self.release >= LATE_COMMITS_SINCE
         notify = cluster.on_leaders_change
 
         def note(now_ms: int) -> None:
@@ -187,6 +198,33 @@ class GroupWorld(World):
                     )
         return response
 
+    def _watch_late_commits(self) -> None:
+        """Note which commits are taken that have not the epoch of their member."""
+        table = self.server.cluster.groups.table
+        accept = table._accept_commit
+
+        def note(request: CommitRequest, *arguments: Any, **options: Any) -> ErrorCode:
+            group = table.get(request.group_id)
+            member = None if group is None else group.members.get(request.member_id)
+            error_code = accept(request, *arguments, **options)
+            if (
+                error_code is ErrorCode.NONE
+                and isinstance(member, broker_member.ConsumerMember)
+                and request.generation_id < member.member_epoch
+            ):
+                self.groups.late_commits.append(
+                    LateCommit(
+                        request.group_id,
+                        tuple((o.topic_name, o.partition_index) for o in request.offsets),
+                        member.group_instance_id or member.member_id,
+                        request.generation_id,
+                        self.schedule.time_ms,
+                    )
+                )
+            return error_code
+
+        table._accept_commit = note  # type: ignore[method-assign]
+
     def _watch_lives(self) -> None:
         """Note when a group without members is replaced, though the request pauses after that."""
         groups = self.server.cluster.groups
@@ -219,6 +257,7 @@ class GroupWorld(World):
                 self._make_sharer(name, random)
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
         self._watch_lives()
+        self._watch_late_commits()
 
     def _group_size(self, random: Random) -> int:
         if self.is_crowded:
@@ -505,6 +544,7 @@ class GroupWorld(World):
             "links": len(self.network.links),
             "assignments": len(self.history.assignments),
             "commits": len(self.groups.applied),
+            "late commits": len(self.groups.late_commits),
             "consumed": sum(map(len, self.groups.consumed.values())),
             "records of transactions": len(self.shared.transaction_ends),
             "deliveries": len(self.shared.deliveries),

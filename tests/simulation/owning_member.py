@@ -59,6 +59,7 @@ class OwningMember(GroupMember):
                     self.settings.instance_id or self._member_id,
                     sent_ms=to_broker_time(sent_ms, is_before_moves=True),
                     written_ms=to_broker_time(responded.handled_ms),
+                    epoch=self._generation,
                     contact_ms=contact_ms,
                     settled_ms=self._settled_ms,
                     session_timeout_ms=self._session_timeout_ms,

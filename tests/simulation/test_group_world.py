@@ -75,9 +75,9 @@ def ignore_owners(patch: Patch) -> None:
 
     def hasty(original: Any) -> Any:
         def reconcile(
-            member: Any, epoch: int, target: Any, _owned: Any, reported: Any
+            member: Any, epoch: int, target: Any, _owned: Any, *reported: Any, **options: Any
         ) -> ConsumerMember:
-            moved: ConsumerMember = original(member, epoch, target, {}, reported)
+            moved: ConsumerMember = original(member, epoch, target, {}, *reported, **options)
             return moved
 
         return reconcile
@@ -163,6 +163,16 @@ def skip_a_record(patch: Patch) -> None:
 def accept_all_commits(patch: Patch) -> None:
     """Anybody may commit, whatever the epoch."""
     patch.setattr(ConsumerGroup, "check_commit", lambda *_, **__: ErrorCode.NONE)
+
+
+def refuse_late_commits(patch: Patch) -> None:
+    """A member commits with its current epoch only."""
+    patch.setattr(ConsumerGroup, "_may_commit_late", lambda *_: False)
+
+
+def accept_late_commits(patch: Patch) -> None:
+    """A member may commit with an epoch of its past whatever it had then."""
+    patch.setattr(ConsumerGroup, "_may_commit_late", lambda *_: True)
 
 
 def lose_commits(patch: Patch) -> None:
@@ -402,6 +412,8 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
         (skip_a_record, "consumption", 0),
         (accept_all_commits, "commits_forward", 20),
         (lose_commits, "commits_forward", 0),
+        (refuse_late_commits, "late_commits", 0),
+        (accept_late_commits, "late_commits", 0),
         (deliver_acquired_records, "one_holder", 0),
         (expire_locks_early, "one_holder", 0),
         (release_at_every_disconnect, "one_holder", 20),
