@@ -470,7 +470,9 @@ def test_the_value_of_a_group_comes_from_a_key_of_the_broker_from_4_3_on() -> No
         "4.3": [(broker_key, "46000", 4), (broker_key, "45000", 5)],
     }
     for release, synonyms in expected.items():
-        cluster = new_cluster(broker_api_versions=release, **{broker_key: "46000"})
+        cluster = new_cluster(
+            broker_api_versions=release, group_consumer_session_timeout_ms="46000"
+        )
         (entry,) = describe(cluster, (GROUP, "g", [name]))[0].configs
         assert [(s.name, s.value, s.source) for s in entry.synonyms] == synonyms
         layer = (ResourceType.GROUP, "g"), {name: "50000"}
