@@ -35,6 +35,7 @@ from broker.administration.config_description import (
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.api_versions import release_of
+from broker.config.described_order import HAS_JAVA_MAPS_SINCE, in_described_order
 from broker.config.hash_order import in_hash_order
 from broker.config.release_keys import (
     CLIENT_METRICS_DEFAULTS_SINCE,
@@ -161,7 +162,13 @@ def _entries(
         for entry in described
         if not requested_keys or entry.key.name in requested_keys
     }
-    return [_to_wire(entries[name], request) for name in in_hash_order(entries)]
+    if release < HAS_JAVA_MAPS_SINCE or not resource.resource_name:
+        ordered = in_hash_order(entries)
+    else:
+        # As in Kafka the requested keys have the order that they have among all.
+        names = [entry.key.name for entry in described]
+        ordered = in_described_order(ResourceType(resource.resource_type), names)
+    return [_to_wire(entries[name], request) for name in ordered if name in entries]
 
 
 def _describe(

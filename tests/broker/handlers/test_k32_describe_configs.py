@@ -5,6 +5,7 @@ import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.described_order import in_described_order
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigKey, ConfigType
 from broker.config.release_keys import is_known
@@ -67,6 +68,10 @@ def shown(keys: Mapping[str, ConfigKey]) -> list[str]:
     ]
 
 
+def names(result: Any) -> list[str]:
+    return [entry.name for entry in result.configs]
+
+
 def synonyms_of(entry: Any) -> list[tuple[str, str | None, int]]:
     return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
 
@@ -79,9 +84,9 @@ def test_every_version_returns_all_keys_of_topic_and_broker(version: int) -> Non
 
     assert (topic.error_code, topic.error_message) == (ErrorCode.NONE, "")
     assert (topic.resource_type, topic.resource_name) == (TOPIC, "orders")
-    assert [entry.name for entry in topic.configs] == in_hash_order(shown(TOPIC_KEYS))
+    assert names(topic) == in_described_order(ResourceType.TOPIC, shown(TOPIC_KEYS))
     assert (broker.resource_type, broker.resource_name) == (BROKER, "1")
-    assert [entry.name for entry in broker.configs] == in_hash_order(shown(BROKER_KEYS))
+    assert names(broker) == in_described_order(ResourceType.BROKER, shown(BROKER_KEYS))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -365,12 +370,10 @@ def test_a_broker_has_no_loggers() -> None:
 def test_groups_and_client_metrics_need_not_exist() -> None:
     group, metrics = describe(new_cluster(), (GROUP, "g", None), (CLIENT_METRICS, "m", None))
 
-    assert [entry.name for entry in group.configs] == in_hash_order(
-        shown({key.name: key for key in GROUP_RESOURCE_KEYS})
-    )
-    assert [entry.name for entry in metrics.configs] == in_hash_order(
-        key.name for key in CLIENT_METRICS_KEYS
-    )
+    group_keys = shown({key.name: key for key in GROUP_RESOURCE_KEYS})
+    assert names(group) == in_described_order(ResourceType.GROUP, group_keys)
+    metrics_keys = [key.name for key in CLIENT_METRICS_KEYS]
+    assert names(metrics) == in_described_order(ResourceType.CLIENT_METRICS, metrics_keys)
     assert {entry.config_source for entry in group.configs + metrics.configs} == {5}
 
 
@@ -412,14 +415,22 @@ def test_a_broker_returns_the_values_it_alone_was_started_with() -> None:
     }
 
 
-def names_of(result: Any) -> set[str]:
-    return {config.name for config in result.configs}
+def test_requested_keys_have_the_order_that_they_have_among_all_since_kafka_4_2() -> None:
+    requested = ["index.interval.bytes", "retention.ms", "min.cleanable.dirty.ratio"]
+    orders = {}
+    for release in ("4.1", "4.2", "4.4"):
+        cluster = new_cluster(broker_api_versions=release)
+        orders[release] = names(describe(cluster, (TOPIC, "orders", requested))[0])
+
+    in_all = ["retention.ms", "index.interval.bytes", "min.cleanable.dirty.ratio"]
+    assert orders == {"4.1": in_hash_order(requested), "4.2": in_all, "4.4": in_all}
+    assert in_hash_order(requested) != in_all
 
 
 def test_an_emulated_release_lists_its_own_keys() -> None:
     topic = (TOPIC, "orders", None)
-    with_default = names_of(describe(new_cluster(), topic)[0])
-    with_3_7 = names_of(describe(new_cluster(broker_api_versions="3.7"), topic)[0])
+    with_default = set(names(describe(new_cluster(), topic)[0]))
+    with_3_7 = set(names(describe(new_cluster(broker_api_versions="3.7"), topic)[0]))
     assert with_default - with_3_7 == {
         "compression.gzip.level",
         "compression.lz4.level",
@@ -489,14 +500,14 @@ def test_groups_have_configurations_from_4_0_on() -> None:
     (refused,) = describe(new_cluster(broker_api_versions="3.9"), (GROUP, "g", None))
     assert refused.error_code == ErrorCode.INVALID_REQUEST
     (result,) = describe(new_cluster(broker_api_versions="4.0"), (GROUP, "g", None))
-    assert "share.isolation.level" not in names_of(result)
-    assert "share.auto.offset.reset" in names_of(result)
+    assert "share.isolation.level" not in names(result)
+    assert "share.auto.offset.reset" in names(result)
 
 
 def test_client_metrics_show_keys_that_are_not_set_from_4_1_on() -> None:
     cluster = new_cluster(broker_api_versions="4.0")
-    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == set()
+    assert names(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == []
     kind = ResourceType.CLIENT_METRICS
     cluster.set_config(cluster.config.with_resource((kind, "m"), {"interval.ms": "1000"}))
-    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == {"interval.ms"}
-    assert len(names_of(describe(new_cluster(), (CLIENT_METRICS, "m", None))[0])) == 3
+    assert names(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == ["interval.ms"]
+    assert len(names(describe(new_cluster(), (CLIENT_METRICS, "m", None))[0])) == 3
