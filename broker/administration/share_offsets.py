@@ -53,9 +53,12 @@ def share_offset(cluster: Cluster, key: SharePartitionKey) -> ShareOffset:
 
 
 def group_to_change(
-    context: RequestContext, cluster: Cluster, group_id: str
+    context: RequestContext, cluster: Cluster, group_id: str, *, is_made: bool = False
 ) -> ShareGroup | Refusal:
-    """Return a share group that this broker coordinates and whose offsets may be changed."""
+    """Return a share group that this broker coordinates and whose offsets may be changed.
+
+    `is_made` is as in `empty_group`.
+    """
     if not are_share_groups_enabled(cluster):
         return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
     if not group_id:
@@ -63,12 +66,16 @@ def group_to_change(
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return Refusal(error_code, NOT_COORDINATOR_MESSAGE)
-    return empty_group(cluster, group_id)
+    return empty_group(cluster, group_id, is_made=is_made)
 
 
-def empty_group(cluster: Cluster, group_id: str) -> ShareGroup | Refusal:
-    """Return a share group whose offsets may be changed, since it has no members."""
-    group = cluster.share.groups.find(group_id)
+def empty_group(cluster: Cluster, group_id: str, *, is_made: bool = False) -> ShareGroup | Refusal:
+    """Return a share group whose offsets may be changed, since it has no members.
+
+    With `is_made` a group that does not exist is a new one.
+    """
+    groups = cluster.share.groups
+    group = groups.find_or_make(group_id) if is_made else groups.find(group_id)
     if isinstance(group, ShareGroup) and not group.is_empty:
         return Refusal(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
     return group

@@ -6,7 +6,9 @@ Behaviour:
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each partition has its
       own: UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE.
-    - Without topics the group is not looked at.
+    - Topics that do not exist come first; one without partitions is left out.
+    - A group that does not exist is created with its offsets. Before Kafka 4.2 it gets
+      GROUP_ID_NOT_FOUND, and without topics the group is not looked at.
 
 Gaps:
     - Kafka 4.1.0 ignores topics that exist and all errors of the request; here as in Kafka 4.2.
@@ -19,7 +21,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_loading import are_share_groups_enabled
-from broker.cluster.topics import Topic
+from broker.config.api_versions import release_of
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -28,6 +30,10 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, no_pause, paced
+from protocol.releases import Release
+
+MAKES_GROUPS_SINCE: Release = (4, 2)
+"""First release that creates a group whose offsets are altered."""
 
 _Response = messages.AlterShareGroupOffsetsResponse
 _Topic = _Response.AlterShareGroupOffsetsResponseTopic
@@ -41,12 +47,15 @@ def handle_alter_share_group_offsets(
     context: RequestContext, request: "messages.AlterShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.AlterShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleAlterShareGroupOffsetsRequest`."""
-    if not request.topics and request.group_id and are_share_groups_enabled(cluster):
+    makes_groups = release_of(cluster.config.for_broker(context.broker_id)) >= MAKES_GROUPS_SINCE
+    has_no_work = not request.topics and not makes_groups
+    if has_no_work and request.group_id and are_share_groups_enabled(cluster):
         return _Response(responses=[])
-    group = group_to_change(context, cluster, request.group_id)
+    group = group_to_change(context, cluster, request.group_id, is_made=makes_groups)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
-    responses = []
+    missing: list[_Topic] = []
+    responses: list[_Topic] = []
     for topic_request in paced(request.topics):
         topic = cluster.topics.get(topic_request.topic_name)
         offsets = {
@@ -55,15 +64,21 @@ def handle_alter_share_group_offsets(
             ): entry.start_offset
             for entry in paced(topic_request.partitions)
         }
-        results = _alter(context, cluster, request.group_id, topic, offsets)
-        responses.append(
-            _Topic(
-                topic_name=topic_request.topic_name,
-                topic_id=_NO_TOPIC_ID if topic is None else topic.topic_id,
-                partitions=[_entry(key.partition_index, result) for key, result in results.items()],
-            )
+        results = (
+            dict.fromkeys(offsets, UNKNOWN_PARTITION)
+            if topic is None
+            else _alter(context, cluster, request.group_id, offsets, makes_groups=makes_groups)
         )
-    return _Response(responses=responses)
+        response = _Topic(
+            topic_name=topic_request.topic_name,
+            topic_id=_NO_TOPIC_ID if topic is None else topic.topic_id,
+            partitions=[_entry(key.partition_index, result) for key, result in results.items()],
+        )
+        if topic is not None:
+            responses.append(response)
+        elif results:
+            missing.append(response)
+    return _Response(responses=missing + responses)
 
 
 @may_pause
@@ -71,15 +86,14 @@ def _alter(
     context: RequestContext,
     cluster: Cluster,
     group_id: str,
-    topic: Topic | None,
     offsets: dict[TopicIdPartition, int],
+    *,
+    makes_groups: bool,
 ) -> dict[TopicIdPartition, Refusal | None]:
-    if topic is None:
-        return dict.fromkeys(offsets, UNKNOWN_PARTITION)
     ensure_internal_topic(cluster, SHARE_GROUP_STATE)
     with no_pause():
         # Members may have joined, or the group may have been deleted, during a pause.
-        group = group_to_change(context, cluster, group_id)
+        group = group_to_change(context, cluster, group_id, is_made=makes_groups)
         if isinstance(group, Refusal):
             return dict.fromkeys(offsets, group)
         return alter_offsets(cluster, group, offsets, context.now_ms)

@@ -91,6 +91,18 @@ class ShareGroupCoordinator:
             message = f"Group {group_id} is not a share group."
         return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
+    def find_or_make(self, group_id: str) -> ShareGroup | Refusal:
+        """Return the share group with this id, or a new one; GROUP_ID_NOT_FOUND if it is another.
+
+        `set_initialized` keeps a new one.
+        """
+        if group_id in self._groups or self._is_taken(group_id):
+            return self.find(group_id)
+        return self._new_group(group_id)
+
+    def _new_group(self, group_id: str) -> ShareGroup:
+        return ShareGroup(group_id, lambda: rules_of(release_of(self.config)))
+
     def all(self) -> list[ShareGroup]:
         """Return all share groups."""
         return list(self._groups.values())
@@ -148,7 +160,7 @@ class ShareGroupCoordinator:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if request.member_epoch != JOIN_EPOCH:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-        return ShareGroup(group_id, lambda: rules_of(release_of(self.config)))
+        return self._new_group(group_id)
 
     def _leave(self, request: ShareHeartbeat, now_ms: int) -> ShareHeartbeatResult | Refusal:
         group = self.find(request.group_id)
@@ -214,7 +226,9 @@ class ShareGroupCoordinator:
     def set_initialized(
         self, group: ShareGroup, partitions: Sequence[TopicIdPartition], now_ms: int
     ) -> None:
-        """Note states that were created for an administrator."""
+        """Note states that were created for an administrator, perhaps before the first member."""
+        if partitions:
+            self._groups[group.group_id] = group
         group.set_initialized(partitions, self._topics)
         self._write(group, now_ms)
 

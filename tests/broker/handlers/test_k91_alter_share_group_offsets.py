@@ -46,7 +46,8 @@ def test_an_empty_group_starts_at_another_offset() -> None:
 def test_errors_of_the_group() -> None:
     driver = ShareDriver()
 
-    assert alter(driver, 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    before_4_2 = alter(ShareDriver(broker_api_versions="4.1"), 0)
+    assert before_4_2.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert alter(driver, 0, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
     off = alter(ShareDriver(cluster_features="share.version=0"), 0)
     assert (off.error_code, off.error_message) == (
@@ -55,8 +56,53 @@ def test_errors_of_the_group() -> None:
     )
 
 
-def test_without_topics_the_group_is_not_looked_at() -> None:
+def test_offsets_can_be_set_before_the_first_member_joins() -> None:
     driver = ShareDriver()
+    driver.produce(b"a")
+    driver.produce(b"b")
+
+    missing = alter(driver, 1, topic="missing")
+    assert part(missing).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert GROUP not in driver.cluster.share.groups
+    assert part(alter(driver, 1)).error_code == ErrorCode.NONE
+
+    assert GROUP in driver.cluster.share.groups
+    driver.join(1)
+    assert driver.acquire(1) == [(1, 1, 1)]
+
+
+def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
+    topic_class: Any = messages.AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic
+    entry = topic_class.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)
+    topics = [
+        topic_class(topic_name=name, partitions=partitions)
+        for name, partitions in ((TOPIC, []), ("nowhere", []), ("missing", [entry]))
+    ]
+    driver = ShareDriver()
+    request = messages.AlterShareGroupOffsetsRequest(group_id=GROUP, topics=topics)
+
+    response = driver.ask(request, 0, broker_id=driver.coordinator_id)
+
+    assert [topic.topic_name for topic in response.responses] == ["missing", TOPIC]
+
+
+def test_a_group_of_another_type_is_not_a_share_group() -> None:
+    driver = ShareDriver()
+    heartbeat = messages.ConsumerGroupHeartbeatRequest(
+        group_id=GROUP,
+        member_id="m",
+        member_epoch=0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=[TOPIC],
+        topic_partitions=[],
+    )
+    assert driver.ask(heartbeat, 0, broker_id=driver.coordinator_id).error_code == ErrorCode.NONE
+
+    assert alter(driver, 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_before_kafka_4_2_the_group_is_not_looked_at_without_topics() -> None:
+    driver = ShareDriver(broker_api_versions="4.1")
     for group_id, error_code in (("missing", ErrorCode.NONE), ("", ErrorCode.INVALID_GROUP_ID)):
         request = messages.AlterShareGroupOffsetsRequest(group_id=group_id, topics=[])
         assert driver.ask(request, 0).error_code == error_code
