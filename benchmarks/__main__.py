@@ -33,6 +33,7 @@ from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
 from benchmarks.request_bytes import LoadError
 from benchmarks.server_process import (
+    KAFKA_VERSION,
     PROJECT,
     SERVER_NAMES,
     ServerError,
@@ -179,7 +180,7 @@ def main() -> int:
             servers.remove("kfake")
     if "kafka" in servers:
         try:
-            fetch_kafka_jars()
+            fetch_kafka_jars(KAFKA_VERSION)
         except CannotRunError as error:
             progress(f"without Apache Kafka: {error}")
             servers.remove("kafka")

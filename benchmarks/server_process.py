@@ -23,6 +23,8 @@ from tests.interop.apache_kafka import ApacheKafka
 
 ServerName = Literal["ours", "rdmock", "kfake", "kafka"]
 """mock-kafka, librdkafka's mock cluster, franz-go's kfake, and Apache Kafka 4.1."""
+KAFKA_VERSION = "4.1.0"
+"""Of the Apache Kafka that the results in the documents are from."""
 SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock", "kfake", "kafka")
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -146,7 +148,7 @@ def serve(
 def _serve_kafka(cpu: int | None) -> Iterator[ServerProcess]:
     """Run one broker of Apache Kafka, which is also the controller, in a formatted folder."""
     with tempfile.TemporaryDirectory(prefix="kafka-") as folder:
-        kafka = ApacheKafka(Path(folder))
+        kafka = ApacheKafka(Path(folder), version=KAFKA_VERSION)
         kafka.prepare()
         started_at_s = time.perf_counter()
         try:
