@@ -31,7 +31,7 @@ HEAD = """\
 Every API below is served over the versions shown, those of Kafka 4.4.0, and ApiVersions returns
 exactly that. Versions in brackets are served if `broker.api.versions` names them or a later
 release. "Schema" is the range that Kafka's own schema of the request defines. "Agrees" is the share
-of responses without any difference from Apache Kafka 4.1 in generated conversations
+of responses without any difference from Apache Kafka 4.4 in generated conversations
 ([comparison.md](comparison.md)). Produce is advertised from version 0 on and served from version 3
 on, as in Kafka 4. An API key that is not in the table is not advertised.
 

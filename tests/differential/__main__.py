@@ -34,7 +34,7 @@ from tests.differential.clusters import (
     apache_cluster,
     our_cluster,
 )
-from tests.differential.conversation import kept_paths
+from tests.differential.conversation import RELEASE, kept_paths
 from tests.differential.keeping import (
     differences_page,
     keep_findings,
@@ -75,7 +75,6 @@ from tests.differential.tools import (
 from tests.spark_session import spark_session
 
 _JOBS = 6
-VERSION_OF_KEPT = "4.1"
 
 
 def main() -> int:
@@ -85,8 +84,8 @@ def main() -> int:
     if options.tools:
         if options.against not in COMPARED_RELEASES:
             parser.error(f"tools are those of {' and '.join(COMPARED_RELEASES)} only")
-    elif options.against != VERSION_OF_KEPT and (options.keep or options.record):
-        parser.error(f"conversations are kept from {VERSION_OF_KEPT} only")
+    elif options.against != RELEASE and (options.keep or options.record):
+        parser.error(f"conversations are kept from {RELEASE} only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
     if options.logs:
@@ -139,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--examples", type=int, default=EXAMPLES_PER_SEED, help="per seed and API")
     parser.add_argument("--api", action="append", help="this API only; can be repeated")
-    parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
+    parser.add_argument("--against", choices=RELEASES, default=RELEASE, help="Kafka's release")
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
     parser.add_argument("--share-version", type=int, choices=(0, 1), default=0)
     parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
@@ -228,11 +227,8 @@ def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
 
 
 def _judge_loads(console: Console, options: argparse.Namespace) -> int:
-    """Run the loads of the seeds on both clusters; return 1 if a check accuses one of them.
-
-    The feature share.version is on, for share groups.
-    """
-    setup = Setup(options.against, options.rebalance_delay_ms, share_version=1)
+    """Run the loads of the seeds on both clusters; return 1 if a check accuses one of them."""
+    setup = Setup(options.against, options.rebalance_delay_ms, share_version=options.share_version)
     seeds = range(options.first, options.first + options.seeds)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     accused = passed = 0
@@ -299,7 +295,7 @@ def _run(
         if api in versions
     ]
     report = Report()
-    is_kept = options.against == VERSION_OF_KEPT
+    is_kept = options.against == RELEASE
     kept = frozenset(kept_differences() if is_kept else ())
     columns = (
         TextColumn("{task.description}"),

@@ -146,6 +146,7 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             path,
             "Kafka 4.1.0 ignores topics that exist, and all errors of the request; here offsets"
             " change as in Kafka 4.2",
+            releases=("4.1",),
             kind=kind,
             kafka=kafka,
         )

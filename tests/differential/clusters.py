@@ -14,10 +14,11 @@ from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.differential.conversation import RELEASE
 from tests.differential.player import Link
 from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
 
-RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION, "4.4": "4.4.0"}
+RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": "4.1.0", "4.4": VERSION}
 _WITH_SHARE_GROUPS = ("4.4",)
 """Releases whose clusters have share groups by default."""
 REBALANCE_DELAY_MS = 3000
@@ -175,11 +176,17 @@ class ComparedCluster:
             ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, 0, group_id="warm-up", topics=[topic]
         )
         error_codes = {found["error_code"] for found in read["results"][0]["partitions"]}
+        if self._has_many_brokers:
+            error_codes.discard(ErrorCode.NOT_COORDINATOR)
         return error_codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+    @property
+    def _has_many_brokers(self) -> bool:
+        return len({node_id for node_id, _listener in self._addresses}) > 1
 
     def _coordinates_transactions(self) -> bool:
         """Return whether a single broker has loaded every partition of `__transaction_state`."""
-        if len({node_id for node_id, _listener in self._addresses}) > 1:
+        if self._has_many_brokers:
             return True
         transactional_ids = [f"warm-up-{number}" for number in range(_IDS_IN_ALL_PARTITIONS)]
         described = self.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, transactional_ids=transactional_ids)
@@ -191,10 +198,11 @@ class ComparedCluster:
 class Setup:
     """What both clusters of a comparison have in common.
 
-    `share_version` is the level of the feature share.version, `config` has more keys of brokers.
+    `share_version` is the level of the feature share.version, 0 for that of the release; `config`
+    has more keys of brokers.
     """
 
-    release: str = "4.1"
+    release: str = RELEASE
     rebalance_delay_ms: int = REBALANCE_DELAY_MS
     brokers: int = 1
     share_version: int = 0

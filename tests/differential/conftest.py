@@ -23,16 +23,16 @@ def clusters() -> Iterator[ReplayClusters]:
 
 @pytest.fixture
 def ours(clusters: ReplayClusters) -> ComparedCluster:
-    """One broker of ours without topics of clients, configured to behave like Kafka 4.1."""
-    clusters[1, 0].reset()
-    cluster = compared(clusters[1, 0])
+    """One broker of ours without topics of clients, configured to behave like Kafka 4.4."""
+    clusters[1].reset()
+    cluster = compared(clusters[1])
     cluster.warm_up()
     return cluster
 
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedCluster]:
-    """One broker of Apache Kafka 4.1 with its default features, or a skip that says why not."""
+    """One broker of Apache Kafka 4.4 with its default features, or a skip that says why not."""
     folder = tmp_path_factory.mktemp("compared-kafka")
     try:
         with apache_cluster(folder, Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS)) as cluster:

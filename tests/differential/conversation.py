@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 FOLDER = Path(__file__).parent / "conversations"
+RELEASE = "4.4"
+"""Of the Apache Kafka that kept conversations are from, and of clusters that name none."""
 
 
 class _Step(
@@ -85,15 +87,15 @@ class Connection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Steps in order. A connection that is not described has the defaults.
 
-    `share_version` is the level of Kafka's feature share.version, 0 by default in 4.1. `release` is
-    the one of both clusters.
+    `share_version` is the level of Kafka's feature share.version, 0 for that of the release.
+    `release` is the one of both clusters.
     """
 
     steps: tuple[Step, ...]
     connections: dict[str, Connection] = {}
     brokers: int = 1
     share_version: int = 0
-    release: str = "4.1"
+    release: str = RELEASE
 
     def to_json(self) -> str:
         """Return it on one line, the same for equal conversations."""

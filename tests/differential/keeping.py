@@ -28,11 +28,10 @@ AGREEMENT = Path(__file__).with_name("agreement.json")
 _NAME_CHARACTERS_MAX = 70
 
 REPLAY_SETUPS = tuple(
-    Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, brokers=brokers, share_version=level)
-    for brokers, level in ((1, 0), (3, 0), (1, 1))
+    Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, brokers=brokers) for brokers in (1, 3)
 )
-ReplayClusters: TypeAlias = Mapping[tuple[int, int], MockKafka]
-"""Our clusters by their number of brokers and level of share.version."""
+ReplayClusters: TypeAlias = Mapping[int, MockKafka]
+"""Our clusters by their number of brokers."""
 
 
 def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
@@ -40,7 +39,7 @@ def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
 
     It has its internal topics and has given a producer id, as Kafka had when it answered.
     """
-    ours = clusters[kept.conversation.brokers, kept.conversation.share_version]
+    ours = clusters[kept.conversation.brokers]
     ours.reset()
     cluster = compared(ours)
     cluster.warm_up()
@@ -95,12 +94,10 @@ def keep_samples(report: Report, release: str) -> None:
 
 @contextmanager
 def replay_clusters() -> Iterator[ReplayClusters]:
-    """Run clusters of ours with one broker, with three, and with share groups, for replays."""
+    """Run clusters of ours with one broker and with three, for replays."""
     with ExitStack() as stack:
         yield {
-            (setup.brokers, setup.share_version): stack.enter_context(
-                MockKafka(setup.brokers, config=our_config(setup))
-            )
+            setup.brokers: stack.enter_context(MockKafka(setup.brokers, config=our_config(setup)))
             for setup in REPLAY_SETUPS
         }
 
@@ -124,11 +121,7 @@ def record(kafka: ComparedCluster, setup: Setup, say: Callable[[str], None]) -> 
     for path in kept_paths():
         kept = load(path)
         conversation = kept.conversation
-        if (kept.release, conversation.brokers, conversation.share_version) != (
-            setup.release,
-            setup.brokers,
-            setup.share_version,
-        ):
+        if (kept.release, conversation.brokers) != (setup.release, setup.brokers):
             continue
         answers = Play(kafka).run(kept.conversation).answers
         is_new = not kept.answers

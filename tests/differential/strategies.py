@@ -15,7 +15,14 @@ from hypothesis.strategies import SearchStrategy
 from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
 from protocol.message_schema import schema_of
-from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
+from tests.differential.conversation import (
+    RELEASE,
+    Connection,
+    Conversation,
+    Send,
+    SendBytes,
+    Step,
+)
 from tests.differential.preparations import (
     AFTERWARDS,
     COORDINATED,
@@ -37,7 +44,7 @@ class Subject:
     versions: Versions
     brokers: int = 1
     share_version: int = 0
-    release: str = "4.1"
+    release: str = RELEASE
 
 
 _OMITTED_FIELDS = frozenset(

@@ -13,7 +13,7 @@ from tests.differential.loads import accusations_in, judged_loads
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETUP = Setup(share_version=1)
+SETUP = Setup()
 
 
 def verdict(scope: str, judgement: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from scenarios.clients.java import java_command
 from scenarios.maven import fetch_jars
 from tests.free_ports import free_port_run
 
-VERSION = "4.1.0"
+VERSION = "4.4.0"
 # With ELR every topic would show min.insync.replicas as set by someone.
 WITHOUT_ELR = {"eligible.leader.replicas.version": 0}
 USERNAME, PASSWORD = "alice", "alice-secret"

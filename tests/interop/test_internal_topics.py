@@ -27,8 +27,12 @@ _TOOLS = (
     f"org.apache.kafka:kafka-tools:{VERSION}",
     "org.slf4j:slf4j-simple:1.7.36",
 )
-STATUSES = [0, 1, 1, 2, 4, 1, 3, 5, 0, 1, 2, 4]
-"""Of the transaction of `live_in_transactions`, as Kafka numbers them."""
+STATUSES = [
+    *("Empty", "Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit"),
+    *("Ongoing", "PrepareAbort", "CompleteAbort"),
+    *("Empty", "Ongoing", "PrepareCommit", "CompleteCommit"),
+]
+"""Of the transaction of `live_in_transactions`."""
 _TIMEOUT_S = 60
 _TIMES = (
     *("commitTimestamp", "currentStateTimestamp", "expireTimestamp"),

@@ -15,7 +15,7 @@ from tests.interop.conftest import CONFIG, broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy
 from tests.interop.java_clients import JavaClients, compile_java_clients
 
-VERSIONS = (pytest.param("3.9.2", marks=pytest.mark.long), "4.1.0")
+VERSIONS = (*(pytest.param(old, marks=pytest.mark.long) for old in ("3.9.2", "4.1.0")), "4.4.0")
 RECORD_COUNT = 4000
 
 

@@ -1,12 +1,8 @@
-"""Every message in every version of Apache Kafka 4.1.0 has the bytes that Kafka's classes write.
-
-Those with later versions or fields, and those of streams groups, which 4.1.0 has not completed, are
-compared with 4.4.0.
-"""
+"""Every message in every version of Apache Kafka 4.4.0 has the bytes that Kafka's classes write."""
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,18 +18,6 @@ from tests.interop.apache_kafka import VERSION, fetch_kafka_jars
 from tests.interop.kafka_schemas import Schema, Variety, as_message, as_value, read_schemas
 
 SOURCE = Path(__file__).with_name("java") / "Messages.java"
-NEWER_VERSION = "4.4.0"
-NEWER_PREFIXES = (
-    "AddRaftVoter",
-    "ApiVersions",
-    "ConsumerGroupCurrentMemberAssignment",
-    "ConsumerGroupTargetAssignmentMetadata",
-    "DeleteGroups",
-    "ShareGroupTargetAssignmentMetadata",
-    "StreamsGroup",
-    "TxnOffsetCommit",
-    "UnregisterController",
-)
 FULLNESS = (0, 1, 1, 0.9, 0.7, 0.5, 0.5, 0.3)
 """How much there is in the values of every version: nothing, everything, and between."""
 
@@ -96,48 +80,32 @@ MESSAGES = _message_classes()
 pytestmark = pytest.mark.xdist_group("jvm")  # one worker runs Java once
 
 
-def _release(message_name: str) -> str:
-    return NEWER_VERSION if message_name.startswith(NEWER_PREFIXES) else VERSION
-
-
 @pytest.fixture(scope="module")
-def jars() -> Mapping[str, Path]:
-    """The jars of Apache Kafka by release; where they are missing the skip says so."""
+def jars() -> Path:
+    """The folder with the jars of Apache Kafka; where they are missing the skip says so."""
     try:
-        return {version: fetch_kafka_jars(version) for version in (VERSION, NEWER_VERSION)}
+        return fetch_kafka_jars()
     except CannotRunError as error:
         pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
-def schemas(jars: Mapping[str, Path]) -> Mapping[str, Schema]:
+def schemas(jars: Path) -> Mapping[str, Schema]:
     """Apache Kafka's schemas by the names of their messages."""
     names = {kind.jar for _message_class, kind in MESSAGES.values()}
     return {
         message_name: schema
-        for version, folder in jars.items()
         for name in sorted(names)
-        for message_name, schema in read_schemas(folder / f"{name}-{version}.jar").items()
-        if _release(message_name) == version
+        for message_name, schema in read_schemas(jars / f"{name}-{VERSION}.jar").items()
     }
 
 
 @pytest.fixture(scope="module")
-def cases(jars: Mapping[str, Path], schemas: Mapping[str, Schema]) -> Mapping[str, list[Case]]:
-    """Values for every version of every message, encoded by one run of Java for each release."""
-    found: dict[str, list[Case]] = {}
-    for version, folder in jars.items():
-        names = [name for name in MESSAGES if _release(name) == version]
-        found.update(_cases(folder, schemas, names))
-    return found
-
-
-def _cases(
-    jars: Path, schemas: Mapping[str, Schema], names: Iterable[str]
-) -> Mapping[str, list[Case]]:
+def cases(jars: Path, schemas: Mapping[str, Schema]) -> Mapping[str, list[Case]]:
+    """Values for every version of every message, encoded by one run of Java."""
     values = [
         (name, version, schemas[name].value(version, Variety(f"{name} {version} {index}", part)))
-        for name in names
+        for name in MESSAGES
         for version in schemas[name].versions
         for index, part in enumerate(FULLNESS)
     ]

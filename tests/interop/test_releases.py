@@ -370,10 +370,10 @@ def test_kafkas_feature_command_describes_and_changes_features() -> None:
         status, described_features = run("describe")
         assert status == 0
         line = (
-            "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1"
+            "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.4-IV2"
         )
-        assert f"{line}\tFinalizedVersionLevel: 4.1-IV1\tEpoch: " in described_features
-        assert described_features.count("Feature: ") == SUPPORTED_COUNTS["4.1.0"]
+        assert f"{line}\tFinalizedVersionLevel: 4.4-IV2\tEpoch: " in described_features
+        assert described_features.count("Feature: ") == SUPPORTED_COUNTS["4.4.0"]
 
         assert run("downgrade --metadata 4.0 --dry-run")[0] == 0
         assert "FinalizedVersionLevel: 4.1-IV1" in run("describe")[1]

@@ -1,4 +1,4 @@
-"""The same clients with the same losses on mock-kafka and on Apache Kafka 4.1, one after the other.
+"""The same clients with the same losses on mock-kafka and on Apache Kafka, one after the other.
 
 A proxy loses responses to Produce after the append, and leaders move. A client that takes a new
 producer id or epoch then may send again what is stored: no broker can notice. How often that
