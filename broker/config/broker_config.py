@@ -141,7 +141,7 @@ class BrokerConfig(Mapping[str, Any]):
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
         self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
-        # As in Kafka, a group whose keys were all deleted is still a resource.
+        # As in Kafka before 4.3, a group whose keys were all deleted is still a resource.
         self.resources = _without_empty(
             resources or {}, keep=lambda name: name[0] is ResourceType.GROUP
         )

@@ -1,14 +1,16 @@
 """ListConfigResources: v0-1.
 
 Behaviour:
-    - Lists configurable resources: every topic, every broker and its loggers, the groups that have
-      or had a configuration, and the client metrics that have one (KIP-1142). No types, or an
-      empty list, means all. v0 lists client metrics only (KIP-714). Types come in Kafka's order:
-      groups, client metrics, loggers, brokers, topics.
+    - Lists configurable resources: every topic, every broker and its loggers, the groups and the
+      client metrics that have a configuration (KIP-1142). No types, or an empty list, means all.
+      v0 lists client metrics only (KIP-714). Types come in Kafka's order: groups, client metrics,
+      loggers, brokers, topics.
+    - A broker that emulates a release before 4.3 also lists groups that had a configuration.
     - Another type gets UNSUPPORTED_VERSION.
 """
 
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -19,6 +21,8 @@ from protocol.pacing import may_pause, paced
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)
+_FORGETS_GROUPS_SINCE = (4, 3)
+"""Since then `GroupConfigManager` forgets a group whose last key was deleted."""
 
 
 @handles(ApiKey.LIST_CONFIG_RESOURCES)
@@ -38,17 +42,22 @@ def handle_list_config_resources(
         config_resources=[
             _Resource(resource_name=name, resource_type=resource_type)
             for resource_type in sorted(set(requested_types if is_known else ()), reverse=True)
-            for name in _names(cluster, ResourceType(resource_type))
+            for name in _names(context, cluster, ResourceType(resource_type))
         ],
     )
 
 
 @may_pause
-def _names(cluster: Cluster, resource_type: ResourceType) -> list[str]:
+def _names(context: RequestContext, cluster: Cluster, resource_type: ResourceType) -> list[str]:
     match resource_type:
         case ResourceType.TOPIC:
             return [topic.name for topic in paced(cluster.topics.all())]
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
             return [str(node_id) for node_id in cluster.alive_broker_ids()]
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
-            return sorted(name for kind, name in cluster.config.resources if kind is resource_type)
+            release = release_of(cluster.config.for_broker(context.broker_id))
+            return sorted(
+                name
+                for (kind, name), layer in cluster.config.resources.items()
+                if kind is resource_type and (layer or release < _FORGETS_GROUPS_SINCE)
+            )

@@ -100,3 +100,13 @@ def test_brokers_that_are_down_are_not_listed() -> None:
     cluster.brokers[2].is_alive = False
 
     assert named(list_resources(cluster, 1, [BROKER])) == [(BROKER, "1"), (BROKER, "3")]
+
+
+@pytest.mark.parametrize(("release", "left"), [("4.2", [(GROUP, "g")]), ("4.3", [])])
+def test_a_group_whose_keys_were_deleted_is_no_resource_since_kafka_4_3(
+    release: str, left: list[tuple[int, str]]
+) -> None:
+    cluster = new_cluster(broker_api_versions=release)
+    for layer in ({"consumer.session.timeout.ms": "46000"}, {}):
+        cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, "g"), layer))
+    assert named(list_resources(cluster, 1, [GROUP])) == left
