@@ -179,8 +179,7 @@ class ProduceReplay:
                 responses.append(response)
             elif response is not None:
                 return position, response
-        if position:
-            self._is_used = True
+        self._is_used |= position > 0
         return position, None
 
     def _renew_context(self, now_ms: int) -> RequestContext:
