@@ -17,6 +17,7 @@ from broker.config.release_keys import is_known
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_unsigned_varint
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from scenarios.clients.deadline import DEADLINE_S, Deadline
@@ -314,6 +315,46 @@ def test_a_refused_batch_gets_the_same_error(name: str, pair: Pair) -> None:
 
     assert answers[1] == answers[0]
     assert answers[0][0] != ErrorCode.NONE
+
+
+@of_both_releases
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_compressed_records_have_the_same_limit(codec: str, release: str, pair: Pair) -> None:
+    name = "max.decompressed.message.bytes"
+    sizes = (100, 500, 2_000_000)  # the last one is above what our broker decompresses at once
+    batches = [make_batch(b"a", b"v" * size, b"b", codec=codec) for size in sizes]
+    answers = []
+    for address in pair.addresses:
+        change(address, ResourceType.TOPIC, "t", [(name, SET, "300"), (LARGEST, SET, "100000")])
+        deadline = Deadline()
+        while release != "4.1" and produce(address, EXCESSIVE)[0] == ErrorCode.NONE:
+            assert deadline.holds("the limit")
+        answers.append([produce(address, batch)[:2] for batch in batches])
+        change(address, ResourceType.TOPIC, "t", [(name, DELETE, None), (LARGEST, DELETE, None)])
+
+    assert answers[1] == answers[0]
+    is_limited = release == "4.4" and codec != "none"
+    assert (answers[0][1][0] == ErrorCode.INVALID_RECORD) == is_limited
+
+
+LARGEST = "max.message.bytes"
+EXCESSIVE = make_batch(b"v" * 1000, codec="gzip")
+
+
+@of_both_releases
+@pytest.mark.parametrize("count", [10_000, 10_001])
+def test_a_request_may_have_the_same_number_of_tagged_fields(
+    count: int, release: str, pair: Pair
+) -> None:
+    body = bytes(messages.MetadataRequest(version=9, topics=[]).encode(version=9))
+    tagged = encode_unsigned_varint(count) + b"\x63\x00" * count
+    closed = []
+    for address in pair.addresses:
+        with RawClient(address) as client:
+            client.send_body(ApiKey.METADATA, 9, body[:-1] + tagged, is_flexible=True)
+            closed.append(client.is_closed_by_peer())
+
+    assert closed == [release == "4.4" and count > 10_000] * 2
 
 
 def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int, str]]]:
