@@ -227,8 +227,7 @@ class ShareGroupCoordinator:
         self, group: ShareGroup, partitions: Sequence[TopicIdPartition], now_ms: int
     ) -> None:
         """Note states that were created for an administrator, perhaps before the first member."""
-        if partitions:
-            self._groups[group.group_id] = group
+        self._groups[group.group_id] = group
         group.set_initialized(partitions, self._topics)
         self._write(group, now_ms)
 

@@ -84,6 +84,7 @@ def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
     response = driver.ask(request, 0, broker_id=driver.coordinator_id)
 
     assert [topic.topic_name for topic in response.responses] == ["missing", TOPIC]
+    assert GROUP in driver.cluster.share.groups
 
 
 def test_a_group_of_another_type_is_not_a_share_group() -> None:
