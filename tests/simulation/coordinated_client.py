@@ -27,7 +27,8 @@ LATE_MS = 5_000
 class MemberSettings(NamedTuple):
     """The settings of a member; times in ms.
 
-    `server_assignor` and `subscribes_by_regex` are for members of the consumer protocol.
+    `server_assignor` and `subscribes_by_regex` are for members of the consumer protocol,
+    `has_record_limit` for those of share groups: they never get more records than they ask for.
     """
 
     name: str
@@ -42,6 +43,7 @@ class MemberSettings(NamedTuple):
     server_assignor: str | None = None
     subscribes_by_regex: bool = False
     has_fetch_sessions: bool = False
+    has_record_limit: bool = False
 
 
 class Leader(NamedTuple):

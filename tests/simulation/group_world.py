@@ -48,6 +48,8 @@ INTERNAL_TOPICS = ("__consumer_offsets", "__share_group_state")
 LOCK_MS = 1_000
 RELEASES: tuple[Release, ...] = ((4, 1), (4, 2), (4, 3), (4, 4), (4, 4))
 LATE_COMMITS_SINCE: Release = (4, 3)
+RECORD_LIMITS_SINCE: Release = (4, 2)
+RECORD_LIMIT_CHANCE = 0.5
 PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
 _FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
@@ -320,6 +322,9 @@ class GroupWorld(World):
         settings = self._settings(name, group, random)
         if self.writers is not None:
             settings = settings._replace(topics=(*settings.topics, LEDGER))
+        has_limit = self._random(f"record limit of {name}").random() < RECORD_LIMIT_CHANCE
+        if has_limit and self.release >= RECORD_LIMITS_SINCE:
+            settings = settings._replace(has_record_limit=True, says_hello=True)
         self.sharers.append(
             ShareMember(
                 settings,

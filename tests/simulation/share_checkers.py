@@ -136,6 +136,11 @@ def ranges(history: ShareHistory, _records: dict[RecordKey, RecordHistory]) -> I
     yield from history.broken_ranges
 
 
+def record_limits(history: ShareHistory, _records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """A member with a record limit gets no more records than it asks for (KIP-1206)."""
+    yield from history.broken_limits
+
+
 def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
     """A record is accepted or rejected, or it had its last delivery: none is lost.
 
@@ -175,6 +180,7 @@ CHECKERS: tuple[ShareChecker, ...] = (
     one_holder,
     deliveries,
     ranges,
+    record_limits,
     none_lost,
     committed_only,
 )

@@ -100,6 +100,8 @@ class ShareHistory:
     transaction_ends: dict[tuple[Place, int], TransactionEnd] = field(default_factory=dict)
     """By partition and offset, for the records of transactions."""
     unsettled: list[str] = field(default_factory=list)
+    broken_limits: list[str] = field(default_factory=list)
+    """Responses with more records than the member asked for, and has to get."""
     broken_ranges: list[str] = field(default_factory=list)
     """What `range_problem` said of responses."""
 

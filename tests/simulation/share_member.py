@@ -229,6 +229,7 @@ class ShareMember(CoordinatedClient):
             max_bytes=1 << 20,
             max_records=self._records_max,
             batch_size=self._batch_size,
+            share_acquire_mode=int(self.settings.has_record_limit),
             topics=[
                 _Fetch.FetchTopic(
                     topic_id=self._topic_ids[name],
@@ -316,6 +317,7 @@ class ShareMember(CoordinatedClient):
     ) -> None:
         if self._refused(node_id, session, sent, response, responded):
             return
+        self._check_limit(response)
         for topic in response.responses:
             name = self._name_of(topic.topic_id)
             for partition in topic.partitions:
@@ -382,6 +384,18 @@ class ShareMember(CoordinatedClient):
                 acknowledgement.written_ms = self._shared.broker_time_ms(responded.handled_ms)
 
     # Records ---------------------------------------------------------------------------------
+
+    def _check_limit(self, response: Any) -> None:
+        count = sum(
+            acquired.last_offset - acquired.first_offset + 1
+            for topic in response.responses
+            for partition in topic.partitions
+            for acquired in partition.acquired_records
+        )
+        if self.settings.has_record_limit and count > self._records_max:
+            self._shared.broken_limits.append(
+                f"{self.settings.name} gets {count} records instead of {self._records_max}"
+            )
 
     def _check_ranges(self, place: Place, partition: Any) -> None:
         acquired = [(part.first_offset, part.last_offset) for part in partition.acquired_records]

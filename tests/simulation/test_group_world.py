@@ -303,6 +303,18 @@ def never_expire_locks(patch: Patch) -> None:
     patch.setattr(SharePartition, "next_lock_expiry_ms", lambda _: None)
 
 
+def ignore_record_limits(patch: Patch) -> None:
+    """A fetch acquires whole batches, though its member wants no more than some records."""
+
+    def generous(original: Any) -> Any:
+        def params(**fields: Any) -> Any:
+            return original(**{**fields, "is_record_limit": False})
+
+        return params
+
+    wrap(patch, k78_share_fetch, "FetchParams", generous)
+
+
 # Transactions ------------------------------------------------------------------------------------
 
 
@@ -423,6 +435,7 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
         (archive_released_records, "none_lost", 1),
         (give_up_one_delivery_early, "none_lost", 29),
         (never_expire_locks, "none_lost", 3),
+        (ignore_record_limits, "record_limits", 0),
         (deliver_aborted_records, "committed_only", 3),
         (read_uncommitted, "committed_only", 3),
     ],
