@@ -54,7 +54,7 @@ def handle_alter_share_group_offsets(
     group = group_to_change(context, cluster, request.group_id, is_made=makes_groups)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
-    missing: list[_Topic] = []
+    missing: dict[str, _Topic] = {}
     responses: list[_Topic] = []
     for topic_request in paced(request.topics):
         topic = cluster.topics.get(topic_request.topic_name)
@@ -76,9 +76,11 @@ def handle_alter_share_group_offsets(
         )
         if topic is not None:
             responses.append(response)
+        elif response.topic_name in missing:
+            missing[response.topic_name].partitions += response.partitions
         elif results:
-            missing.append(response)
-    return _Response(responses=missing + responses)
+            missing[response.topic_name] = response
+    return _Response(responses=[*missing.values(), *responses])
 
 
 @may_pause

@@ -22,6 +22,11 @@ from protocol.releases import DEFAULT_RELEASE, Release
 
 NO_EPOCH = -1
 NO_COUNT = -1
+FENCES_ANY_GROUP_SINCE: Release = (4, 4)
+"""First release whose message of FENCED_STATE_EPOCH does not speak of share groups."""
+
+_SHARE_WORDS = ("The share", "the share-group")
+
 COUNTS_FINISHED_SINCE: Release = (4, 2)
 """First release whose share coordinators keep the delivery complete count (KIP-1226)."""
 _VERSION = 0
@@ -86,6 +91,7 @@ class ShareStates:
         self._append_record = append_record
         self._updates_per_snapshot = updates_per_snapshot
         self._counts_finished = release >= COUNTS_FINISHED_SINCE
+        self._fenced_state = _fenced_state(release)
         self._states: dict[SharePartitionKey, ShareState] = {}
 
     def get(self, key: SharePartitionKey) -> ShareState | None:
@@ -106,7 +112,7 @@ class ShareStates:
             return _negative_epoch("state")
         before = self._states.get(key)
         if before is not None and NO_EPOCH != state_epoch < before.state_epoch:
-            return _fenced_state()
+            return self._fenced_state
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
         snapshot_epoch = 0 if before is None else before.snapshot_epoch + 1
@@ -205,7 +211,7 @@ class ShareStates:
         if NO_EPOCH != leader_epoch < state.leader_epoch:
             return _fenced_leader()
         if NO_EPOCH != state_epoch < state.state_epoch:
-            return _fenced_state()
+            return self._fenced_state
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
         return None
@@ -330,12 +336,10 @@ def _negative_epoch(name: str) -> Refusal:
     return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _fenced_state() -> Refusal:
-    return Refusal(
-        ErrorCode.FENCED_STATE_EPOCH,
-        "The share coordinator rejected the request because the share-group state epoch did not"
-        " match.",
-    )
+def _fenced_state(release: Release) -> Refusal:
+    who, what = ("The", "the") if release >= FENCES_ANY_GROUP_SINCE else _SHARE_WORDS
+    message = f"{who} coordinator rejected the request because {what} state epoch did not match."
+    return Refusal(ErrorCode.FENCED_STATE_EPOCH, message)
 
 
 def _fenced_leader() -> Refusal:

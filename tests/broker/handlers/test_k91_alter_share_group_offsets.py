@@ -76,14 +76,17 @@ def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
     entry = topic_class.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)
     topics = [
         topic_class(topic_name=name, partitions=partitions)
-        for name, partitions in ((TOPIC, []), ("nowhere", []), ("missing", [entry]))
+        for name, partitions in (
+            *((TOPIC, []), ("nowhere", []), ("missing", [entry]), ("missing", [entry])),
+        )
     ]
     driver = ShareDriver()
     request = messages.AlterShareGroupOffsetsRequest(group_id=GROUP, topics=topics)
 
     response = driver.ask(request, 0, broker_id=driver.coordinator_id)
 
-    assert [topic.topic_name for topic in response.responses] == ["missing", TOPIC]
+    found = [(topic.topic_name, len(topic.partitions)) for topic in response.responses]
+    assert found == [("missing", 2), (TOPIC, 0)]
     assert GROUP in driver.cluster.share.groups
 
 

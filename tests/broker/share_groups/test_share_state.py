@@ -214,3 +214,12 @@ def test_before_kafka_4_2_there_is_no_count() -> None:
     log.write(DONE, finished_count=5)
 
     assert count(log) == -1
+
+
+def test_the_message_of_an_old_state_epoch_speaks_of_share_groups_before_kafka_4_4() -> None:
+    for release, words in (((4, 3), "the share-group state epoch"), ((4, 4), "the state epoch")):
+        states = Log(release=release).states
+        assert states.initialize(KEY, 2, 0, 0) is None
+        refusal = states.initialize(KEY, 1, 0, 0)
+        assert isinstance(refusal, Refusal)
+        assert words in (refusal.error_message or "")
