@@ -34,6 +34,11 @@ SHARE_KEYS = (
     "share.coordinator.state.topic.replication.factor",
     "share.coordinator.state.topic.min.isr",
 )
+_DELAYS = (
+    *(f"group.{kind}.assignment.interval.ms" for kind in ("consumer", "share", "streams")),
+    "group.streams.initial.rebalance.delay.ms",
+)
+"""Keys whose default is 0 here and more in Kafka."""
 # A busy machine must not fence a broker.
 _PATIENCE = {"broker.session.timeout.ms": "60000"}
 Versions = tuple[int, int]
@@ -212,12 +217,14 @@ class Setup:
         """Return the configuration of brokers, without their addresses."""
         has_share_groups = self.share_version or self.release in _WITH_SHARE_GROUPS
         share_config = dict.fromkeys(SHARE_KEYS, "1") if has_share_groups else {}
+        at_once = dict.fromkeys(_DELAYS, "0") if self.release in _WITH_SHARE_GROUPS else {}
         return {
             "offsets.topic.replication.factor": str(self.brokers),
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": str(self.rebalance_delay_ms),
             **share_config,
+            **at_once,
             **self.config,
         }
 
