@@ -78,7 +78,7 @@ def test_admin_operations_of_the_java_client(
     lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
     assert lines == [
         ["brokers", "3"],
-        ["features", "4"],
+        ["features", "6"],
         ["listed", "true"],
         ["partitions", "3"],
         ["retention", "12345"],
