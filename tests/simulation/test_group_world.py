@@ -306,13 +306,7 @@ def never_expire_locks(patch: Patch) -> None:
 def ignore_record_limits(patch: Patch) -> None:
     """A fetch acquires whole batches, though its member wants no more than some records."""
 
-    def generous(original: Any) -> Any:
-        def params(**fields: Any) -> Any:
-            return original(**{**fields, "is_record_limit": False})
-
-        return params
-
-    wrap(patch, k78_share_fetch, "FetchParams", generous)
+    patch.setattr(k78_share_fetch, "RECORD_LIMIT", -1)
 
 
 # Transactions ------------------------------------------------------------------------------------
