@@ -144,12 +144,18 @@ def _consumer_member(versions: Versions) -> list[Step]:
 
 
 def _share_member(versions: Versions) -> list[Step]:
-    """Join, and come again when the state of the partitions is there, which are assigned then."""
+    """Join, and come again when the state of the partitions is there, which are assigned then.
+
+    The first member of a group has epoch 1, since Kafka 4.3 epoch 2; the other one is fenced.
+    """
     member = {"group_id": "~g", "member_id": SHARE_MEMBER}
     return [
         send(versions, "ShareGroupHeartbeat", 1, **member, subscribed_topic_names=["~a"]),
         Wait(_SHARE_STATE_MS),
-        send(versions, "ShareGroupHeartbeat", 1, **member, member_epoch=1),
+        *(
+            send(versions, "ShareGroupHeartbeat", 1, **member, member_epoch=epoch)
+            for epoch in (1, 2)
+        ),
     ]
 
 
