@@ -64,6 +64,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, topic_partition_hash, uuid_hash
 from protocol.pacing import may_pause, paced_elements
 from protocol.releases import Release
 
@@ -78,6 +79,7 @@ BATCH_OPTIMIZED, RECORD_LIMIT = ACQUIRE_MODES = range(2)
 _Response = messages.ShareFetchResponse
 _TopicResponse = _Response.ShareFetchableTopicResponse
 _PartitionData = _TopicResponse.PartitionData
+_INT_BITS = 0xFFFFFFFF
 _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
@@ -123,9 +125,18 @@ def handle_share_fetch(
 
     if request.is_renew_ack:
         return respond({}, context.now_ms)
-    if request.share_acquire_mode not in ACQUIRE_MODES:
+    if request.share_acquire_mode not in ACQUIRE_MODES and _has_known_partition(session, cluster):
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
+
+
+@may_pause
+def _has_known_partition(session: ShareSession, cluster: Cluster) -> bool:
+    topics = cluster.topics
+    return any(
+        (topic := topics.get_by_id(topic_id)) is not None and topic.partition(index) is not None
+        for topic_id, index in paced_elements(list(session.partitions))
+    )
 
 
 def _asks_for_records(request: "messages.ShareFetchRequest") -> bool:
@@ -152,6 +163,9 @@ def _open_session(
             return Refusal(ErrorCode.INVALID_REQUEST, None)
         # The session copies the keys, whose hashes are known then.
         partitions = dict.fromkeys(paced_elements(requested))
+        if len(partitions) < len(requested):
+            sessions.forget(key)
+            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "A partition is named twice.")
         return sessions.open(key, partitions, context.connection_id)
     forgotten = [
         TopicIdPartition(topic.topic_id or NO_TOPIC_ID, index)
@@ -279,7 +293,8 @@ def _response(
 ) -> _Response:
     entries: dict[UUID, dict[int, _PartitionData]] = {}
     moved: list[Partition] = []
-    for (topic_id, index), data in paced_elements(tuple(sent.items())):
+    for topic_id, index in _in_kafkas_order(sent, cluster):
+        data = sent[TopicIdPartition(topic_id, index)]
         entry = entries.setdefault(topic_id, {})[index] = _entry(index, data)
         topic = cluster.topics.get_by_id(topic_id)
         partition = None if topic is None else topic.partition(index)
@@ -308,6 +323,18 @@ def _response(
             if broker.node_id in leader_ids
         ],
     )
+
+
+@may_pause
+def _in_kafkas_order(sent: ShareFetchResult, cluster: Cluster) -> Sequence[TopicIdPartition]:
+    """Return the partitions in the order of the map by which Kafka collects them."""
+
+    def hash_of(partition: TopicIdPartition) -> int:
+        topic = cluster.topics.get_by_id(partition.topic_id)
+        name_hash = topic_partition_hash("" if topic is None else topic.name, partition[1])
+        return 31 * (31 + uuid_hash(partition.topic_id)) + name_hash & _INT_BITS
+
+    return in_hash_order(sent, hash_of) if len(sent) > 1 else tuple(sent)
 
 
 @may_pause

@@ -122,7 +122,7 @@ class ShareSessionCache:
         connection_id: int,
     ) -> ShareSession | Refusal:
         """Begin a session, which replaces an older one of the member."""
-        self._sessions.pop(key, None)
+        self.forget(key)
         if len(self._sessions) >= self._sessions_max:
             return Refusal(
                 ErrorCode.SHARE_SESSION_LIMIT_REACHED,
@@ -132,6 +132,10 @@ class ShareSessionCache:
         self._sessions[key] = session
         self._keys_by_connection[connection_id] = key
         return session
+
+    def forget(self, key: ShareSessionKey) -> None:
+        """End the session of a member without releasing its records, as for a new one."""
+        self._sessions.pop(key, None)
 
     @may_pause
     def resume(

@@ -251,3 +251,34 @@ def test_since_kafka_4_2_an_unknown_topic_is_the_error_of_its_partitions() -> No
         ErrorCode.NONE,
         ErrorCode.UNKNOWN_TOPIC_ID,
     )
+
+
+def test_an_acquire_mode_is_read_only_for_partitions_that_exist() -> None:
+    driver = joined()
+    driver.version = 2
+
+    (response,) = driver.fetch(1, topic_id=UUID(int=99), share_acquire_mode=2)
+
+    assert response.error_code == ErrorCode.NONE
+    assert part(response).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_partition_that_a_first_request_names_twice_ends_the_session() -> None:
+    driver = joined()
+    driver.acquire(1)
+
+    (response,) = driver.fetch(1, epoch=0, partitions=[0, 0])
+
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    (response,) = driver.fetch(1, epoch=1)
+    assert response.error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+
+
+def test_partitions_of_a_response_have_the_order_of_kafkas_map() -> None:
+    driver = joined()
+
+    (response,) = driver.fetch(1, epoch=0, partitions=[0, 1], topic_id=UUID(int=0))
+
+    # As from a running Kafka 4.4.0.
+    (topic,) = response.responses
+    assert [found.partition_index for found in topic.partitions] == [1, 0]
