@@ -31,7 +31,7 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_consumer_protocol, ownership_error
-from broker.groups.consumer.assignment import Assignment, assignment_of
+from broker.groups.consumer.assignment import Assignment, merged_topics
 from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -100,7 +100,7 @@ def handle_consumer_group_heartbeat(
             owned_partitions=(
                 None
                 if partitions is None
-                else assignment_of(
+                else merged_topics(
                     (owned.topic_id or _NO_TOPIC_ID, owned.partitions) for owned in partitions
                 )
             ),

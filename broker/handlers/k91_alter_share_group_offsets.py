@@ -58,28 +58,23 @@ def handle_alter_share_group_offsets(
     responses: list[_Topic] = []
     for topic_request in paced(request.topics):
         topic = cluster.topics.get(topic_request.topic_name)
+        name, requested = topic_request.topic_name, topic_request.partitions
+        if topic is None:
+            unknown = [
+                _entry(entry.partition_index, UNKNOWN_PARTITION) for entry in paced(requested)
+            ]
+            if name in missing:
+                missing[name].partitions += unknown
+            elif unknown:
+                missing[name] = _Topic(topic_name=name, topic_id=_NO_TOPIC_ID, partitions=unknown)
+            continue
         offsets = {
-            TopicIdPartition(
-                _NO_TOPIC_ID if topic is None else topic.topic_id, entry.partition_index
-            ): entry.start_offset
-            for entry in paced(topic_request.partitions)
+            TopicIdPartition(topic.topic_id, entry.partition_index): entry.start_offset
+            for entry in paced(requested)
         }
-        results = (
-            dict.fromkeys(offsets, UNKNOWN_PARTITION)
-            if topic is None
-            else _alter(context, cluster, request.group_id, offsets, makes_groups=makes_groups)
-        )
-        response = _Topic(
-            topic_name=topic_request.topic_name,
-            topic_id=_NO_TOPIC_ID if topic is None else topic.topic_id,
-            partitions=[_entry(key.partition_index, result) for key, result in results.items()],
-        )
-        if topic is not None:
-            responses.append(response)
-        elif response.topic_name in missing:
-            missing[response.topic_name].partitions += response.partitions
-        elif results:
-            missing[response.topic_name] = response
+        results = _alter(context, cluster, request.group_id, offsets, makes_groups=makes_groups)
+        partitions = [_entry(key.partition_index, result) for key, result in results.items()]
+        responses.append(_Topic(topic_name=name, topic_id=topic.topic_id, partitions=partitions))
     return _Response(responses=[*missing.values(), *responses])
 
 

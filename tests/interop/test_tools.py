@@ -92,7 +92,8 @@ def test_a_topic_is_created_described_altered_and_deleted(run: Tool) -> None:
             "--create --topic new --replication-factor 3",
             (
                 "Unable to replicate the partition 3 time(s): The target replication factor of 3"
-                " cannot be reached because only 1 broker(s) are registered."
+                " cannot be reached because only 1 broker(s) are registered or some brokers"
+                " have all their log directories cordoned."
             ),
         ),
         (

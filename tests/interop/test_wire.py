@@ -74,7 +74,7 @@ def receive_fetch(client: RawClient, version: int = 11) -> dict[int, Any]:
     }
 
 
-@pytest.mark.parametrize("version", [5, 99])
+@pytest.mark.parametrize("version", [6, 99])
 def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0(
     kafka: MockKafka, version: int
 ) -> None:
@@ -87,12 +87,12 @@ def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0(
         assert correlation_id == sent
         assert response.error_code == UNSUPPORTED_VERSION
         [only] = response.api_keys
-        assert (only.api_key, only.min_version, only.max_version) == (ApiKey.API_VERSIONS, 0, 4)
+        assert (only.api_key, only.min_version, only.max_version) == (ApiKey.API_VERSIONS, 0, 5)
         # The same connection continues with the version in the response.
         assert ask_api_versions(client, only.max_version).error_code == 0
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_every_version_of_api_versions_returns_the_same_ranges(
     kafka: MockKafka, version: int
 ) -> None:
@@ -105,7 +105,7 @@ def test_every_version_of_api_versions_returns_the_same_ranges(
     assert found[ApiKey.PRODUCE] == (0, 13)
     assert found[ApiKey.FETCH] == (4, 18)
     assert found[ApiKey.METADATA] == (0, 13)
-    assert found[ApiKey.API_VERSIONS] == (0, 4)
+    assert found[ApiKey.API_VERSIONS] == (0, 5)
     assert all(low <= high for low, high in found.values())
 
 

@@ -37,10 +37,16 @@ def with_epoch(assignment: Assignment, epoch: int) -> PartitionEpochs:
 
 def assignment_of(partitions: Iterable[tuple[UUID, Iterable[int]]]) -> Assignment:
     """Return the assignment with these topics; a topic that occurs twice has both lists."""
+    merged = merged_topics(partitions)
+    return {topic_id: indexes for topic_id, indexes in merged.items() if indexes}
+
+
+def merged_topics(partitions: Iterable[tuple[UUID, Iterable[int]]]) -> Assignment:
+    """Return what a request names, with topics of which it names no partition."""
     merged: dict[UUID, frozenset[int]] = {}
     for topic_id, indexes in partitions:
         merged[topic_id] = merged.get(topic_id, frozenset()) | frozenset(indexes)
-    return {topic_id: indexes for topic_id, indexes in merged.items() if indexes}
+    return merged
 
 
 def partitions_of(assignment: Assignment) -> Iterator[TopicPartition]:
@@ -58,8 +64,11 @@ def partition_count(assignment: Assignment) -> int:
 def is_subset(
     owned: Mapping[_Key, frozenset[int]], assignment: Mapping[_Key, frozenset[int]]
 ) -> bool:
-    """Return whether every owned partition is in an assignment, of topics or of subtopologies."""
-    return all(indexes <= assignment.get(key, frozenset()) for key, indexes in owned.items())
+    """Return whether every owned partition is in an assignment, of topics or of subtopologies.
+
+    So must be each topic that is named without a partition (Kafka's `isSubset`).
+    """
+    return all(key in assignment and indexes <= assignment[key] for key, indexes in owned.items())
 
 
 def overlaps(one: Mapping[_Key, frozenset[int]], other: Mapping[_Key, frozenset[int]]) -> bool:

@@ -67,6 +67,23 @@ def test_a_member_reports_what_it_owns() -> None:
     assert assigned(heartbeat(cluster, JOINED + 1, member_id="other")) == [(topic_id, [1])]
 
 
+def test_a_topic_without_partitions_counts_as_owned() -> None:
+    cluster = GroupCluster()
+    nothing = _Partitions(version=1, topic_id=UUID(int=9), partitions=[])
+    joining = heartbeat(cluster, topic_partitions=[nothing])
+    assert joining.error_message == "TopicPartitions must be empty when (re-)joining."
+
+    topic_id = cluster.topic.topic_id
+    heartbeat(cluster)
+    heartbeat(cluster, member_id="other")
+    both, one = (_Partitions(version=1, topic_id=topic_id, partitions=p) for p in ([0, 1], [0]))
+    for owned in (both, one):
+        heartbeat(cluster, JOINED, topic_partitions=[owned])
+    behind = heartbeat(cluster, JOINED, topic_partitions=[one, nothing])
+    assert behind.error_code == ErrorCode.FENCED_MEMBER_EPOCH
+    assert heartbeat(cluster, JOINED, topic_partitions=[one]).error_code == ErrorCode.NONE
+
+
 def test_a_refusal_has_a_message() -> None:
     cluster = GroupCluster()
     response = heartbeat(cluster, 5)

@@ -77,7 +77,7 @@ def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
     topics = [
         topic_class(topic_name=name, partitions=partitions)
         for name, partitions in (
-            *((TOPIC, []), ("nowhere", []), ("missing", [entry]), ("missing", [entry])),
+            *((TOPIC, []), ("nowhere", []), ("missing", [entry, entry]), ("missing", [entry])),
         )
     ]
     driver = ShareDriver()
@@ -86,7 +86,7 @@ def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
     response = driver.ask(request, 0, broker_id=driver.coordinator_id)
 
     found = [(topic.topic_name, len(topic.partitions)) for topic in response.responses]
-    assert found == [("missing", 2), (TOPIC, 0)]
+    assert found == [("missing", 3), (TOPIC, 0)]
     assert GROUP in driver.cluster.share.groups
 
 
