@@ -4,6 +4,7 @@ It reports with heartbeats, gives partitions up before it reports that it has, a
 epoch. Its fetches and commits are those of a classic member.
 """
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -35,13 +36,15 @@ _Heartbeat = messages.ConsumerGroupHeartbeatRequest
 class ConsumerMember(OwningMember):
     """One member; `_generation` is its member epoch, and `_target` what it is to own."""
 
+    heartbeat_class: Any = messages.ConsumerGroupHeartbeatRequest
+
     def _reset(self) -> None:
         super()._reset()
         self._member_id = f"{self.settings.name}-{self._random.randrange(1 << 32)}"
         self._generation = JOIN_EPOCH
         self._needs_join = False
         self._target: frozenset[Place] = frozenset()
-        self._reported: tuple[Place, ...] | None = None
+        self._reported: Any = None
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
         self._contact: Responded | None = None
@@ -59,7 +62,7 @@ class ConsumerMember(OwningMember):
         if link is not None and self._is_joined:
             self._commit(link)
             is_static = self.settings.instance_id is not None
-            request = _Heartbeat(
+            request = self.heartbeat_class(
                 group_id=self.settings.group,
                 member_id=self._member_id,
                 member_epoch=STATIC_LEAVE_EPOCH if is_static else LEAVE_EPOCH,
@@ -91,7 +94,7 @@ class ConsumerMember(OwningMember):
     def _attend(self, link: ClientLink) -> None:
         """Send a heartbeat if one is due, or something has changed."""
         is_due = self._now_ms - self._last_beat_ms >= self._interval_ms
-        must_report = self._is_joined and self._reported not in {None, self.owned}
+        must_report = self._is_joined and self._reported not in {None, self._held}
         if is_due or must_report:
             self._beat(link)
         if self._is_joined and self._now_ms - self._last_commit_ms >= COMMIT_INTERVAL_MS:
@@ -105,11 +108,29 @@ class ConsumerMember(OwningMember):
         self._last_beat_ms = self._now_ms
         if self._generation == JOIN_EPOCH:
             self._note_join()
-        settings = self.settings
+        held = self._held
         is_full = self._reported is None or self._now_ms < self._late_until_ms
+        reports = is_full or self._reported != held
+        request = self._heartbeat(is_full=is_full, reports=reports)
+        if reports:
+            self._disown(kept=self._kept())
+        self._ask("heartbeat", link, request, partial(self._on_beat, held))
+
+    @property
+    def _held(self) -> Any:
+        """What it reports to have; a value that can be compared."""
+        return self.owned if self._is_joined else ()
+
+    def _kept(self) -> Collection[Place]:
+        """Return that of what it owns that it reports to have."""
+        return self.owned if self._is_joined else ()
+
+    def _heartbeat(self, *, is_full: bool, reports: bool) -> Any:
+        """Return a heartbeat, which may say everything anew, or report what the member has."""
+        settings = self.settings
         regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
-        owned = self.owned if self._is_joined else ()
-        request = _Heartbeat(
+        owned = self._kept()
+        return _Heartbeat(
             group_id=settings.group,
             member_id=self._member_id,
             member_epoch=self._generation,
@@ -127,15 +148,12 @@ class ConsumerMember(OwningMember):
                     )
                     for name in dict.fromkeys(topic for topic, _ in owned)
                 ]
-                if is_full or self._reported != owned
+                if reports
                 else None
             ),
         )
-        if request.topic_partitions is not None:
-            self._disown(kept=owned)
-        self._ask("heartbeat", link, request, partial(self._on_beat, owned))
 
-    def _on_beat(self, reported: tuple[Place, ...], response: Any, responded: Responded) -> None:
+    def _on_beat(self, reported: Any, response: Any, responded: Responded) -> None:
         if response.error_code != ErrorCode.NONE:
             self._reported = None
             self._on_error(response.error_code)
@@ -146,13 +164,21 @@ class ConsumerMember(OwningMember):
         is_new = self._generation != response.member_epoch
         self._generation = response.member_epoch
         self._contact = responded
-        if response.assignment is not None:
-            self._take_assignment(response.assignment)
+        if self._take_response(response):
             self._resolve()
         elif is_new:
             self._note_assignment()
-        is_settled = self._assigned_ids is None and self._target.issuperset(reported)
-        self._note_contact(responded, is_settled=is_settled)
+        self._note_contact(responded, is_settled=self._is_settled(reported))
+
+    def _take_response(self, response: Any) -> bool:
+        """Keep what a response gives to the member; return whether there is something."""
+        if response.assignment is not None:
+            self._take_assignment(response.assignment)
+        return response.assignment is not None
+
+    def _is_settled(self, reported: Any) -> bool:
+        """Return whether it had nothing to give up when it reported what it has."""
+        return self._assigned_ids is None and self._target.issuperset(reported)
 
     @property
     def _session_timeout_ms(self) -> int:

@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place
 from tests.simulation.network import Network
+from tests.simulation.streams_topology import StreamsTopology
 from tests.simulation.virtual_time import Event
 
 TICK_MS = 350
@@ -29,6 +30,7 @@ class MemberSettings(NamedTuple):
 
     `server_assignor` and `subscribes_by_regex` are for members of the consumer protocol,
     `has_record_limit` for those of share groups: they never get more records than they ask for.
+    `topology` and `process_id` are for members of streams groups.
     """
 
     name: str
@@ -44,6 +46,8 @@ class MemberSettings(NamedTuple):
     subscribes_by_regex: bool = False
     has_fetch_sessions: bool = False
     has_record_limit: bool = False
+    topology: StreamsTopology | None = None
+    process_id: str = ""
 
 
 class Leader(NamedTuple):

@@ -1,6 +1,6 @@
-"""Checkers of the promises of consumer groups (KIP-848) and share groups (KIP-932)."""
+"""Checkers of the promises of consumer groups, share groups and streams groups."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -17,9 +17,19 @@ GroupChecker = Callable[[GroupHistory], Iterator[str]]
 def ownership(history: GroupHistory) -> Iterator[str]:
     """No partition has two owners, neither in one epoch of its group nor at one time."""
     yield from ALL_CHECKERS["assignments"](history.seen)
-    owners: dict[GroupPlace, list[Ownership]] = {}
-    for ownership in history.ownerships:
-        owners.setdefault((ownership.group, ownership.place), []).append(ownership)
+    yield from _owned_twice(found for found in history.ownerships if not found.process_id)
+
+
+def one_copy(history: GroupHistory) -> Iterator[str]:
+    """No process has a task twice at one time, whether active or standby."""
+    yield from _owned_twice(found for found in history.ownerships if found.process_id)
+
+
+def _owned_twice(found: Iterable[Ownership]) -> Iterator[str]:
+    owners: dict[tuple[str, GroupPlace], list[Ownership]] = {}
+    for ownership in found:
+        key = ownership.process_id, (ownership.group, ownership.place)
+        owners.setdefault(key, []).append(ownership)
     for ownerships in owners.values():
         for later in ownerships:
             for earlier in ownerships:
@@ -75,6 +85,16 @@ def late_commits(history: GroupHistory) -> Iterator[str]:
                     yield f"{late}, though {later} has it"
 
 
+def standbys(history: GroupHistory) -> Iterator[str]:
+    """In the end each task with state has as many standby tasks as are asked for and possible."""
+    yield from history.wrong_standbys
+
+
+def internal_topics(history: GroupHistory) -> Iterator[str]:
+    """The internal topics of a topology exist in the end, with the partitions that follow."""
+    yield from history.wrong_internal_topics
+
+
 def _without_epochs_that_begin_again(history: GroupHistory) -> History:
     """Return what clients saw; commits of which a later one may have an older epoch have all one.
 
@@ -89,7 +109,15 @@ def _without_epochs_that_begin_again(history: GroupHistory) -> History:
     return replace(history.seen, commits=commits)
 
 
-CHECKERS: tuple[GroupChecker, ...] = (ownership, consumption, commits_forward, late_commits)
+CHECKERS: tuple[GroupChecker, ...] = (
+    ownership,
+    one_copy,
+    consumption,
+    standbys,
+    internal_topics,
+    commits_forward,
+    late_commits,
+)
 _OF_ALL_WORLDS = ("muting", "internal_errors", "memory")
 
 

@@ -64,6 +64,8 @@ class Ownership:
 
     Then the coordinator gives the partition to another member, and the next heartbeat is refused.
     """
+    process_id: str = ""
+    """The process of the member if `place` is a task, which other processes may have as well."""
 
     def is_certain_at(self, begin_ms: int, end_ms: int) -> bool:
         """Return whether the partition is certain to belong to the member during a time."""
@@ -100,3 +102,7 @@ class GroupHistory:
     refused_late_commits: list[str] = field(default_factory=list)
     """Commits that were refused though the member has the partitions since their epoch."""
     unsettled: list[str] = field(default_factory=list)
+    wrong_standbys: list[str] = field(default_factory=list)
+    """Tasks of streams groups that have another number of standby tasks in the end."""
+    wrong_internal_topics: list[str] = field(default_factory=list)
+    """Internal topics of streams groups that are missing in the end, or have another size."""

@@ -5,7 +5,7 @@ others go on. In some worlds transactional producers write what share groups rea
 read what is committed only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from random import Random
 from typing import Any
@@ -14,8 +14,9 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.faults import FaultRule
 from broker.groups.any_group import AnyGroup
-from broker.groups.consumer import member as broker_member
+from broker.groups.consumer.member import ConsumerMember as ConsumerGroupMember
 from broker.groups.requests import CommitRequest
+from broker.groups.streams.member import StreamsMember as StreamsGroupMember
 from broker.request.context import RequestContext
 from broker.routes import Handler
 from broker.share_groups.in_flight import RecordState
@@ -51,7 +52,7 @@ LATE_COMMITS_SINCE: Release = (4, 3)
 RECORD_LIMITS_SINCE: Release = (4, 2)
 RECORD_LIMIT_CHANCE = 0.5
 PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
-_FAULTY_APIS = {
+FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
     "OffsetCommit": "NOT_COORDINATOR",
     "OffsetFetch": "COORDINATOR_LOAD_IN_PROGRESS",
@@ -63,7 +64,6 @@ _FAULTY_APIS = {
     "SyncGroup": "NOT_COORDINATOR",
     "Heartbeat": "COORDINATOR_NOT_AVAILABLE",
 }
-LEDGER_CHANCE = 0.35
 READ_COMMITTED_CHANCE = 0.6
 CHANGE_CHANCE = 0.5
 """How often a member of a mixed group comes back with the other protocol."""
@@ -78,11 +78,16 @@ class GroupWorld(World):
     sasl_chance = 0
     mixed_chance = 0.4
     """How many of the consumer groups have members of both protocols."""
+    crowded_chance = 0.03
+    ledger_chance = 0.35
+    consumer_class: type[OwningMember] = ConsumerMember
+    faulty_apis: Mapping[str, str] = FAULTY_APIS
+    """The APIs whose requests are lost, delayed or refused, with an error of each."""
 
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
         random = Random(f"{seed} groups")
-        self.is_crowded = random.random() < 0.03
+        self.is_crowded = random.random() < self.crowded_chance
         self.consumers: list[OwningMember] = []
         self.mixed_groups: dict[str, tuple[str, ...]] = {}
         """What all members of each mixed group subscribe to."""
@@ -90,7 +95,7 @@ class GroupWorld(World):
         self.sharers: list[ShareMember] = []
         ledger = Random(f"{seed} ledger")
         self.writers: LedgerWriters | None = None
-        if not self.is_crowded and ledger.random() < LEDGER_CHANCE:
+        if not self.is_crowded and ledger.random() < self.ledger_chance:
             self.writers = LedgerWriters(self, ledger)
         self.shared = ShareHistory(LOCK_MS, random.choice((2, 5)))
         self._leader_epochs: dict[tuple[str, int], int] = {}
@@ -211,7 +216,7 @@ class GroupWorld(World):
             error_code = accept(request, *arguments, **options)
             if (
                 error_code is ErrorCode.NONE
-                and isinstance(member, broker_member.ConsumerMember)
+                and isinstance(member, ConsumerGroupMember | StreamsGroupMember)
                 and request.generation_id < member.member_epoch
             ):
                 self.groups.late_commits.append(
@@ -257,6 +262,9 @@ class GroupWorld(World):
             self._configure_share_group(name)
             for _ in range(self._group_size(random)):
                 self._make_sharer(name, random)
+        self._watch_commits()
+
+    def _watch_commits(self) -> None:
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
         self._watch_lives()
         self._watch_late_commits()
@@ -302,7 +310,7 @@ class GroupWorld(World):
         name = f"consumer{len(self.consumers)}"
         settings = self._settings(name, group, random)
         bootstrap = random.sample(self.bootstrap, len(self.bootstrap))
-        member_class: type[OwningMember] = ConsumerMember
+        member_class = self.consumer_class
         topics = self.mixed_groups.get(group)
         if topics is not None:
             settings = settings._replace(topics=topics)
@@ -436,7 +444,7 @@ class GroupWorld(World):
         deed(random.choice(INTERNAL_TOPICS))
 
     def _add_faults(self, random: Random) -> None:
-        for api, error in _FAULTY_APIS.items():
+        for api, error in self.faulty_apis.items():
             effects: list[dict[str, Any]] = [
                 {"drop": "before_response"},
                 {"drop": "before_handling"},

@@ -42,8 +42,10 @@ class OwningMember(GroupMember):
         life = sum(begin_ms <= responded.handled_ms for begin_ms in lives_ms)
         return f"{self.settings.group} after {life} changes" if life else self.settings.group
 
-    def _own(self, places: Iterable[Place], sent_ms: int, responded: Responded) -> None:
-        """Note that a response has given partitions to the member.
+    def _own(
+        self, places: Iterable[Place], sent_ms: int, responded: Responded, process_id: str = ""
+    ) -> None:
+        """Note that a response has given partitions to the member, or tasks to its process.
 
         `sent_ms` is when the request was sent that may have been the first to do so.
         """
@@ -65,6 +67,7 @@ class OwningMember(GroupMember):
                     session_timeout_ms=self._session_timeout_ms,
                     rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
                     may_be_given_up=responded.sent_ms < self._late_until_ms,
+                    process_id=process_id,
                 )
                 self._groups.ownerships.append(ownership)
 

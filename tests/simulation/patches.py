@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 Patch = pytest.MonkeyPatch
+SEEDS_MAX = 40
+"""Worlds in which a bug has to be found, from one on that found it once."""
 
 
 def wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
@@ -56,3 +58,19 @@ def counted(owner: Any, name: str) -> Iterator[list[Any]]:
     with pytest.MonkeyPatch.context() as patch:
         wrap(patch, owner, name, make)
         yield calls
+
+
+def find_bug(
+    patch: Patch,
+    bug: Callable[[Patch], None],
+    checker: str,
+    first: int,
+    world_class: Callable[[int], Any],
+) -> None:
+    """Inject a bug, and run worlds from a seed on until the checker finds it."""
+    bug(patch)
+    for seed in range(first, first + SEEDS_MAX):
+        violations = world_class(seed).run().violations
+        if any(violation.startswith(f"{checker}: ") for violation in violations):
+            return
+    pytest.fail(f"{bug.__doc__} Not found in {SEEDS_MAX} worlds.")

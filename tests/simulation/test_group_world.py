@@ -26,7 +26,7 @@ from protocol.errors import ErrorCode
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
 from tests.simulation.network import Weather
-from tests.simulation.patches import Patch, edit, wrap
+from tests.simulation.patches import Patch, edit, find_bug, wrap
 from tests.simulation.pauses import Pauses
 from tests.simulation.provoking_worlds import LongWaits
 from tests.simulation.replay import digests_under_hash_seeds
@@ -37,8 +37,6 @@ FETCH_PAUSE_CHANCE = 0.5
 GROUP = "sharers that pause"
 SHARERS = 8
 APPENDS = 300
-SEEDS_MAX = 40
-"""Worlds in which a bug has to be found, from one on that found it once."""
 
 
 @pytest.mark.slow
@@ -437,20 +435,4 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
 def test_checker_finds_injected_bug(
     monkeypatch: Patch, bug: Callable[[Patch], None], checker: str, first: int
 ) -> None:
-    find_bug(monkeypatch, bug, checker, first)
-
-
-def find_bug(
-    patch: Patch,
-    bug: Callable[[Patch], None],
-    checker: str,
-    first: int,
-    world_class: type[GroupWorld] = GroupWorld,
-) -> None:
-    """Inject a bug, and run worlds from a seed on until the checker finds it."""
-    bug(patch)
-    for seed in range(first, first + SEEDS_MAX):
-        violations = world_class(seed).run().violations
-        if any(violation.startswith(f"{checker}: ") for violation in violations):
-            return
-    pytest.fail(f"{bug.__doc__} Not found in {SEEDS_MAX} worlds.")
+    find_bug(monkeypatch, bug, checker, first, GroupWorld)

@@ -1,0 +1,135 @@
+"""A thread of a Kafka Streams application, a member of a streams group (KIP-1071).
+
+It reads the partitions of its active tasks as a consumer does, and keeps its standby tasks.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from protocol import messages
+from tests.simulation.client_link import ClientLink
+from tests.simulation.consumer_member import JOIN_EPOCH, ConsumerMember
+from tests.simulation.history import Place
+from tests.simulation.streams_topology import StreamsTopology
+
+_Heartbeat = messages.StreamsGroupHeartbeatRequest
+
+
+class HeldTasks(NamedTuple):
+    """The tasks that a member runs, and those whose state it copies."""
+
+    active: frozenset[Place] = frozenset()
+    standby: frozenset[Place] = frozenset()
+
+
+NO_TASKS = HeldTasks()
+
+
+class StreamsMember(ConsumerMember):
+    """One member; `_target` are the partitions of its active tasks."""
+
+    heartbeat_class: Any = _Heartbeat
+
+    def _reset(self) -> None:
+        super()._reset()
+        self.tasks = NO_TASKS
+        self._rejoin_ms: int | None = None
+        """When it joins again, after a lost heartbeat can no longer arrive."""
+
+    @property
+    def _topology(self) -> StreamsTopology:
+        topology = self.settings.topology
+        assert topology is not None
+        return topology
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it has joined, and knows all that the coordinator has given to it."""
+        return super().is_stable and self._rejoin_ms is None
+
+    # Turns -----------------------------------------------------------------------------------
+
+    def _on_coordinator_lost(self, lost: list[str]) -> None:
+        super()._on_coordinator_lost(lost)
+        if "heartbeat" in lost:
+            # The lost response may have had tasks, which only a response to a join repeats.
+            self._abandon()
+            self._rejoin_ms = self._late_until_ms
+
+    def _attend(self, link: ClientLink) -> None:
+        is_late = self._rejoin_ms is not None and self._now_ms >= self._rejoin_ms
+        if is_late and "heartbeat" not in self._asked:
+            self._rejoin_ms = None
+            self._abandon()
+        super()._attend(link)
+
+    # Membership ------------------------------------------------------------------------------
+
+    @property
+    def _held(self) -> HeldTasks:
+        return self.tasks if self._is_joined else NO_TASKS
+
+    def _kept(self) -> Collection[Place]:
+        held = self._held
+        return {*super()._kept(), *held.active, *held.standby}
+
+    def _heartbeat(self, *, is_full: bool, reports: bool) -> Any:
+        settings, held = self.settings, self._held
+        is_join = self._generation == JOIN_EPOCH
+        return _Heartbeat(
+            group_id=settings.group,
+            member_id=self._member_id,
+            member_epoch=self._generation,
+            endpoint_information_epoch=0,
+            instance_id=settings.instance_id,
+            rebalance_timeout_ms=settings.rebalance_timeout_ms if is_full else -1,
+            topology=self._topology.message() if is_join else None,
+            active_tasks=_task_ids(held.active) if reports else None,
+            standby_tasks=_task_ids(held.standby) if reports else None,
+            warmup_tasks=[] if reports else None,
+            process_id=settings.process_id if is_full else None,
+        )
+
+    def _take_response(self, response: Any) -> bool:
+        if response.active_tasks is None:
+            return False
+        self.tasks = HeldTasks(_tasks(response.active_tasks), _tasks(response.standby_tasks))
+        self._network.trace(f"{self.settings.name} has {self.tasks} in {self._generation}")
+        return True
+
+    def _is_settled(self, reported: HeldTasks) -> bool:
+        return reported.active <= self.tasks.active and reported.standby <= self.tasks.standby
+
+    def _resolve(self) -> None:
+        """Look up the partitions of its tasks; a topic may have got more since."""
+        if not self._is_joined:
+            return
+        self._target = frozenset(self._topology.places(self.tasks.active, self._leaders))
+        self._note_assignment()
+        self._reconcile()
+
+    def _note_assignment(self) -> None:
+        super()._note_assignment()
+        assert self._contact is not None
+        tasks = self.tasks.active | self.tasks.standby
+        self._own(tasks, self._contact.sent_ms, self._contact, self.settings.process_id)
+
+    def _abandon(self) -> None:
+        super()._abandon()
+        self.tasks = NO_TASKS
+
+
+def _tasks(entries: Iterable[Any]) -> frozenset[Place]:
+    return frozenset(
+        (entry.subtopology_id, index) for entry in entries for index in entry.partitions
+    )
+
+
+def _task_ids(tasks: Collection[Place]) -> list[Any]:
+    return [
+        _Heartbeat.TaskIds(
+            subtopology_id=subtopology_id,
+            partitions=sorted(index for name, index in tasks if name == subtopology_id),
+        )
+        for subtopology_id in sorted({name for name, _ in tasks})
+    ]
