@@ -15,6 +15,7 @@ import structlog
 from tests.simulation.group_world import GroupWorld
 from tests.simulation.mutants.all_mutants import MUTANTS
 from tests.simulation.mutants.mutant import Mutant
+from tests.simulation.streams_world import StreamsWorld
 from tests.simulation.transactional_world import TransactionWorld
 from tests.simulation.world import Report, World
 
@@ -54,6 +55,7 @@ def main() -> int:
     parser.add_argument(
         "--groups", action="store_true", help="worlds with consumer groups and share groups"
     )
+    parser.add_argument("--streams", action="store_true", help="worlds with streams groups")
     parser.add_argument(
         "--mutants", action="store_true", help="inject each bug, and count the worlds that find it"
     )
@@ -66,6 +68,8 @@ def main() -> int:
         world_class = TransactionWorld
     elif options.groups:
         world_class = GroupWorld
+    elif options.streams:
+        world_class = StreamsWorld
     if options.seed is not None:
         return replay(world_class, options.seed)
     seeds = range(options.first, options.first + options.seeds)

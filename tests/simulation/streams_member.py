@@ -10,6 +10,7 @@ from protocol import messages
 from tests.simulation.client_link import ClientLink
 from tests.simulation.consumer_member import JOIN_EPOCH, ConsumerMember
 from tests.simulation.history import Place
+from tests.simulation.owning_member import OwningMember
 from tests.simulation.streams_topology import StreamsTopology
 
 _Heartbeat = messages.StreamsGroupHeartbeatRequest
@@ -22,7 +23,17 @@ class HeldTasks(NamedTuple):
     standby: frozenset[Place] = frozenset()
 
 
+class GivenUp(NamedTuple):
+    """A partition that a member read until another one was to read it, in its epoch then."""
+
+    epoch: int
+    position: int
+    time_ms: int
+
+
 NO_TASKS = HeldTasks()
+STRAY_MS = 500
+"""How long a commit of a partition that is given up may be in the queue of another thread."""
 
 
 class StreamsMember(ConsumerMember):
@@ -35,6 +46,7 @@ class StreamsMember(ConsumerMember):
         self.tasks = NO_TASKS
         self._rejoin_ms: int | None = None
         """When it joins again, after a lost heartbeat can no longer arrive."""
+        self._given_up: dict[Place, GivenUp] = {}
 
     @property
     def _topology(self) -> StreamsTopology:
@@ -62,6 +74,19 @@ class StreamsMember(ConsumerMember):
             self._rejoin_ms = None
             self._abandon()
         super()._attend(link)
+        if self._is_joined:
+            self._send_stray_commits(link)
+
+    def _send_stray_commits(self, link: ClientLink) -> None:
+        """Commit with an epoch of the past what another member reads by now; that is refused."""
+        for place, given_up in list(self._given_up.items()):
+            if place in self.owned:
+                del self._given_up[place]
+            elif given_up.epoch < self._generation and self._now_ms - given_up.time_ms >= STRAY_MS:
+                del self._given_up[place]
+                offsets = {place: given_up.position}
+                request = OwningMember._commit_request(self, given_up.epoch, offsets)
+                link.ask(request, lambda _response, _responded: None)
 
     # Membership ------------------------------------------------------------------------------
 
@@ -111,8 +136,16 @@ class StreamsMember(ConsumerMember):
     def _note_assignment(self) -> None:
         super()._note_assignment()
         assert self._contact is not None
-        tasks = self.tasks.active | self.tasks.standby
+        tasks = sorted(self.tasks.active | self.tasks.standby)
         self._own(tasks, self._contact.sent_ms, self._contact, self.settings.process_id)
+
+    def _reconcile(self) -> None:
+        before, positions = self.owned, self.positions
+        super()._reconcile()
+        for place in before:
+            if place not in self._target:
+                position = positions.get(place, 0)
+                self._given_up[place] = GivenUp(self._generation, position, self._now_ms)
 
     def _abandon(self) -> None:
         super()._abandon()

@@ -60,6 +60,7 @@ class StreamsWorld(GroupWorld):
     def _make_topics(self) -> None:
         super()._make_topics()
         self.groups.takes_late_commits = True  # in all releases
+        self._first_sizes = self._sizes()
 
     def data_topics(self) -> list[Topic]:
         """Return the topics that members read."""
@@ -96,15 +97,15 @@ class StreamsWorld(GroupWorld):
 
     def _plan_clients(self) -> None:
         super()._plan_clients()
-        random = self._random("records between subtopologies")
+        random = self._random("records of streams groups")
         for topology in self.topologies.values():
-            for name in topology.sized_like:
-                for _ in range(random.randint(0, 4)):
-                    append = partial(self._append_internal, name, random.randrange(60))
+            for name in topology.sources:
+                for _ in range(random.choice((5, 30))):
+                    append = partial(self._append_if_possible, name, random.randrange(60))
                     self.schedule.after(random.randrange(CHAOS_MS), append)
 
-    def _append_internal(self, name: str, index: int) -> None:
-        """Store a record as another task would, if the topic exists already."""
+    def _append_if_possible(self, name: str, index: int) -> None:
+        """Store a record as a producer or another task would, if the topic exists already."""
         if self.server.cluster.topics.get(name) is not None:
             self._append(name, index, 1)
 
@@ -114,6 +115,7 @@ class StreamsWorld(GroupWorld):
         self.schedule.after(random.randrange(GROWTH_MS_MAX), self._grow_internal_topics)
 
     def _grow_internal_topics(self) -> None:
+        """Add partitions that a topic has got since to the internal topics that follow it."""
         cluster = self.server.cluster
         for topology in self.topologies.values():
             for name, source_name in topology.sized_like.items():
@@ -121,13 +123,15 @@ class StreamsWorld(GroupWorld):
                 if topic is None or source is None:
                     continue
                 missing = len(source.partitions) - len(topic.partitions)
-                if missing > 0 and cluster.alive_broker_ids():
+                is_earlier_size = len(topic.partitions) >= self._first_sizes[source_name]
+                if missing > 0 and is_earlier_size and cluster.alive_broker_ids():
                     cluster.add_partitions(topic, cluster.place(missing, 1))
                     self.trace(f"{name} has {len(topic.partitions)} partitions now")
 
     # The end ---------------------------------------------------------------------------------
 
     def _unsettled(self) -> str:
+        # A request that paused may create a topic with a number of partitions of before.
         self._grow_internal_topics()
         problems = (*self._wrong_internal_topics(), *self._wrong_standbys())
         return super()._unsettled() or next(iter(problems), "")
