@@ -37,6 +37,8 @@ class ConsumerMember(OwningMember):
     """One member; `_generation` is its member epoch, and `_target` what it is to own."""
 
     heartbeat_class: Any = messages.ConsumerGroupHeartbeatRequest
+    leaves_gracefully = False
+    """Whether its last request arrives though it closes the connection."""
 
     def _reset(self) -> None:
         super()._reset()
@@ -69,6 +71,8 @@ class ConsumerMember(OwningMember):
                 instance_id=self.settings.instance_id,
             )
             link.ask(request, lambda _response, _responded: None)
+            if self.leaves_gracefully:
+                link.close(is_graceful=True)
             self._disown()
         self.crash()
 

@@ -40,6 +40,7 @@ class StreamsMember(ConsumerMember):
     """One member; `_target` are the partitions of its active tasks."""
 
     heartbeat_class: Any = _Heartbeat
+    leaves_gracefully = True
 
     def _reset(self) -> None:
         super()._reset()

@@ -6,18 +6,22 @@ from functools import partial
 from random import Random
 
 from broker.cluster.topics import Topic
+from broker.groups.streams.request_checks import STATIC_MEMBERS_SINCE
 from protocol.api_keys import ApiKey
 from protocol.releases import Release
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import FAULTY_APIS, GroupWorld
 from tests.simulation.history import Place
+from tests.simulation.owning_member import OwningMember
 from tests.simulation.streams_member import StreamsMember
 from tests.simulation.streams_topology import StreamsTopology, topologies_of
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS
 
 RELEASES: tuple[Release, ...] = ((4, 2), (4, 3), (4, 4), (4, 4))
-STATIC_MEMBERS_SINCE: Release = (4, 4)
+SECOND_VERSION_SINCE: Release = (4, 4)
+STATIC_CHANCE = 0.4
 PROCESS_COUNT = 3
+RESTART_MS_MAX = 700
 GROWTH_MS_MAX = 600
 """How long a group may wait until an administrator has added partitions to its changelog, too."""
 
@@ -84,12 +88,13 @@ class StreamsWorld(GroupWorld):
         settings = super()._settings(name, group, random)
         topology = self.topologies[group]
         may_be_static = self.release >= STATIC_MEMBERS_SINCE
-        version = random.choice((0, 1)) if self.release >= STATIC_MEMBERS_SINCE else 0
+        is_static = may_be_static and random.random() < STATIC_CHANCE
+        version = random.choice((0, 1)) if self.release >= SECOND_VERSION_SINCE else 0
         return settings._replace(
             topics=topology.sources,
             topology=topology,
             process_id=f"process{random.randrange(PROCESS_COUNT)}",
-            instance_id=settings.instance_id if may_be_static else None,
+            instance_id=f"instance-of-{name}" if is_static else None,
             versions_max=settings.versions_max | {ApiKey.STREAMS_GROUP_HEARTBEAT: version},
         )
 
@@ -103,6 +108,17 @@ class StreamsWorld(GroupWorld):
                 for _ in range(random.choice((5, 30))):
                     append = partial(self._append_if_possible, name, random.randrange(60))
                     self.schedule.after(random.randrange(CHAOS_MS), append)
+
+        for member in self.consumers:
+            if member.settings.instance_id is not None:
+                restart = partial(self._restart, member, random.randrange(1, RESTART_MS_MAX))
+                self.schedule.after(random.randrange(CHAOS_MS), restart)
+
+    def _restart(self, member: OwningMember, pause_ms: int) -> None:
+        """Let a static member leave for so short a time that its tasks may wait for it."""
+        if member.is_active:
+            member.leave()
+            self.schedule.after(pause_ms, member.start)
 
     def _append_if_possible(self, name: str, index: int) -> None:
         """Store a record as a producer or another task would, if the topic exists already."""

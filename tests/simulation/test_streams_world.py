@@ -68,6 +68,16 @@ def ignore_copies_of_the_process(patch: Patch) -> None:
     )
 
 
+def promote_beside_a_copy(patch: Patch) -> None:
+    """A member gets an active task though another one of its process has the standby task."""
+    edit(
+        patch,
+        reconciliation.reconcile,
+        "return owners.active_process(task) is not None or is_standby_here",
+        "return owners.active_process(task) is not None",
+    )
+
+
 def keep_tasks_of_the_gone(patch: Patch) -> None:
     """The active tasks of a member that is removed stay owned."""
     edit(patch, TaskOwners.remove, "== member.process_id", "== ''")
@@ -105,6 +115,7 @@ def refuse_late_commits(patch: Patch) -> None:
         (ignore_active_owners, "ownership", 0),
         (believe_in_revocation, "ownership", 22),
         (ignore_copies_of_the_process, "one_copy", 8),
+        (promote_beside_a_copy, "one_copy", 0),
         (keep_tasks_of_the_gone, "consumption", 0),
         (assign_one_standby_less, "standbys", 0),
         (create_small_internal_topics, "internal_topics", 0),
