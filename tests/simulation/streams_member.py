@@ -4,6 +4,7 @@ It reads the partitions of its active tasks as a consumer does, and keeps its st
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from protocol import messages
@@ -22,6 +23,14 @@ class HeldTasks(NamedTuple):
     active: frozenset[Place] = frozenset()
     standby: frozenset[Place] = frozenset()
 
+    def with_others(self, others: "HeldTasks") -> "HeldTasks":
+        """Return these tasks and others, by their roles."""
+        return HeldTasks(self.active | others.active, self.standby | others.standby)
+
+    def without(self, others: "HeldTasks") -> "HeldTasks":
+        """Return these tasks without others, by their roles."""
+        return HeldTasks(self.active - others.active, self.standby - others.standby)
+
 
 class GivenUp(NamedTuple):
     """A partition that a member read until another one was to read it, in its epoch then."""
@@ -32,6 +41,8 @@ class GivenUp(NamedTuple):
 
 
 NO_TASKS = HeldTasks()
+CLOSING_MS = (0, 50, 400)
+"""How long it takes to close tasks, before the coordinator may give them to others."""
 STRAY_MS = 500
 """How long a commit of a partition that is given up may be in the queue of another thread."""
 
@@ -45,6 +56,8 @@ class StreamsMember(ConsumerMember):
     def _reset(self) -> None:
         super()._reset()
         self.tasks = NO_TASKS
+        self._closing = NO_TASKS
+        """What it no longer runs, but has not closed yet."""
         self._rejoin_ms: int | None = None
         """When it joins again, after a lost heartbeat can no longer arrive."""
         self._given_up: dict[Place, GivenUp] = {}
@@ -58,7 +71,7 @@ class StreamsMember(ConsumerMember):
     @property
     def is_stable(self) -> bool:
         """Whether it has joined, and knows all that the coordinator has given to it."""
-        return super().is_stable and self._rejoin_ms is None
+        return super().is_stable and self._closing == NO_TASKS and self._rejoin_ms is None
 
     # Turns -----------------------------------------------------------------------------------
 
@@ -93,11 +106,12 @@ class StreamsMember(ConsumerMember):
 
     @property
     def _held(self) -> HeldTasks:
-        return self.tasks if self._is_joined else NO_TASKS
+        return self.tasks.with_others(self._closing) if self._is_joined else NO_TASKS
 
     def _kept(self) -> Collection[Place]:
         held = self._held
-        return {*super()._kept(), *held.active, *held.standby}
+        places = self._topology.places(held.active, self._leaders)
+        return {*super()._kept(), *places, *held.active, *held.standby}
 
     def _heartbeat(self, *, is_full: bool, reports: bool) -> Any:
         settings, held = self.settings, self._held
@@ -119,9 +133,20 @@ class StreamsMember(ConsumerMember):
     def _take_response(self, response: Any) -> bool:
         if response.active_tasks is None:
             return False
+        before = self._held
         self.tasks = HeldTasks(_tasks(response.active_tasks), _tasks(response.standby_tasks))
+        self._closing = closing = before.without(self.tasks)
+        if closing != NO_TASKS:
+            close = partial(self._close, closing)
+            self._network.schedule.after(self._random.choice(CLOSING_MS), close)
         self._network.trace(f"{self.settings.name} has {self.tasks} in {self._generation}")
         return True
+
+    def _close(self, tasks: HeldTasks) -> None:
+        """Note that tasks are closed, unless there are others to close by now; report that."""
+        if self._closing is tasks:
+            self._closing = NO_TASKS
+            self._step()
 
     def _is_settled(self, reported: HeldTasks) -> bool:
         return reported.active <= self.tasks.active and reported.standby <= self.tasks.standby
@@ -150,7 +175,7 @@ class StreamsMember(ConsumerMember):
 
     def _abandon(self) -> None:
         super()._abandon()
-        self.tasks = NO_TASKS
+        self.tasks = self._closing = NO_TASKS
 
 
 def _tasks(entries: Iterable[Any]) -> frozenset[Place]:

@@ -113,9 +113,9 @@ def refuse_late_commits(patch: Patch) -> None:
     ("bug", "checker", "first"),
     [
         (ignore_active_owners, "ownership", 0),
-        (believe_in_revocation, "ownership", 22),
-        (ignore_copies_of_the_process, "one_copy", 8),
-        (promote_beside_a_copy, "one_copy", 0),
+        (believe_in_revocation, "ownership", 0),
+        (ignore_copies_of_the_process, "one_copy", 11),
+        (promote_beside_a_copy, "one_copy", 24),
         (keep_tasks_of_the_gone, "consumption", 0),
         (assign_one_standby_less, "standbys", 0),
         (create_small_internal_topics, "internal_topics", 0),
