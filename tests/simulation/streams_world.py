@@ -8,6 +8,7 @@ from random import Random
 from broker.cluster.topics import Topic
 from broker.groups.streams.request_checks import STATIC_MEMBERS_SINCE
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.releases import Release
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import FAULTY_APIS, GroupWorld
@@ -21,6 +22,7 @@ RELEASES: tuple[Release, ...] = ((4, 2), (4, 3), (4, 4), (4, 4))
 SECOND_VERSION_SINCE: Release = (4, 4)
 STATIC_CHANCE = 0.4
 PROCESS_COUNT = 3
+CHANGE_CHANCE = 0.3
 RESTART_MS_MAX = 700
 GROWTH_MS_MAX = 600
 """How long a group may wait until an administrator has added partitions to its changelog, too."""
@@ -42,7 +44,7 @@ class StreamsWorld(GroupWorld):
             group = f"streams{number}"
             topics = random.sample(DATA_TOPICS, 2)
             self.topologies[group] = random.choice(topologies_of(group, *topics))
-        self.standby_count = random.choice((0, 1, 1, 2))
+        self.standby_counts = dict.fromkeys(self.topologies, random.choice((0, 1, 1, 2)))
         super().__init__(seed, *arguments)
 
     def _config(self) -> dict[str, str]:
@@ -56,7 +58,7 @@ class StreamsWorld(GroupWorld):
             "group.streams.heartbeat.interval.ms": random.choice(("200", "350")),
             "group.streams.min.session.timeout.ms": "1",
             "group.streams.session.timeout.ms": str(self.session_timeout_ms),
-            "group.streams.num.standby.replicas": str(self.standby_count),
+            "group.streams.num.standby.replicas": str(self.standby_counts["streams0"]),
             "group.streams.initial.rebalance.delay.ms": random.choice(("0", "0", "300")),
             "group.streams.assignment.interval.ms": random.choice(("0", "0", "300", "900")),
         }
@@ -113,6 +115,21 @@ class StreamsWorld(GroupWorld):
             if member.settings.instance_id is not None:
                 restart = partial(self._restart, member, random.randrange(1, RESTART_MS_MAX))
                 self.schedule.after(random.randrange(CHAOS_MS), restart)
+
+        change = self._random("standby tasks")
+        if change.random() < CHANGE_CHANCE:
+            configure = partial(self._change_standbys, *change.choice(self._standby_changes()))
+            self.schedule.after(change.randrange(CHAOS_MS), configure)
+
+    def _standby_changes(self) -> list[tuple[str, int]]:
+        return [(group, count) for group in self.topologies for count in (0, 1, 2)]
+
+    def _change_standbys(self, group: str, count: int) -> None:
+        """Ask for another number of standby tasks of a group."""
+        cluster, self.standby_counts[group] = self.server.cluster, count
+        layer = {"streams.num.standby.replicas": str(count)}
+        cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, group), layer))
+        self.trace(f"{group} is to have {count} standby tasks of each task")
 
     def _restart(self, member: OwningMember, pause_ms: int) -> None:
         """Let a static member leave for so short a time that its tasks may wait for it."""
@@ -179,7 +196,7 @@ class StreamsWorld(GroupWorld):
                 if member.settings.group == group and isinstance(member, StreamsMember)
             ]
             process_count = len({member.settings.process_id for member in members})
-            expected = min(self.standby_count, process_count - 1)
+            expected = min(self.standby_counts[group], process_count - 1)
             counts: Counter[Place] = Counter()
             for member in members:
                 counts.update(member.tasks.standby)
