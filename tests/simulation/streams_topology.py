@@ -1,6 +1,6 @@
 """The topologies of simulated Kafka Streams applications, and their internal topics.
 
-Times and offsets play no part here; a task is a subtopology id with a partition index.
+A task is a subtopology id with a partition index.
 """
 
 from collections.abc import Collection, Iterator, Mapping
