@@ -48,6 +48,7 @@ from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
 INTERNAL_TOPICS = ("__consumer_offsets", "__share_group_state")
 LOCK_MS = 1_000
 RELEASES: tuple[Release, ...] = ((4, 1), (4, 2), (4, 3), (4, 4), (4, 4))
+COMMITS_BY_TOPIC_ID_SINCE: Release = (4, 2)
 LATE_COMMITS_SINCE: Release = (4, 3)
 RECORD_LIMITS_SINCE: Release = (4, 2)
 RECORD_LIMIT_CHANCE = 0.5
@@ -287,6 +288,7 @@ class GroupWorld(World):
         count = random.choice((1, 2, 2))
         topics = DATA_TOPICS if count == 2 else (random.choice(DATA_TOPICS),)
         is_static = random.random() < 0.25
+        newest = 10 if self.release >= COMMITS_BY_TOPIC_ID_SINCE else 9
         return MemberSettings(
             name=name,
             user="reader",
@@ -298,8 +300,8 @@ class GroupWorld(World):
             says_hello=False,
             versions_max={
                 ApiKey.FETCH: random.choice((12, 13, 18)),
-                ApiKey.OFFSET_COMMIT: random.choice((9, 10)),
-                ApiKey.OFFSET_FETCH: random.choice((9, 10)),
+                ApiKey.OFFSET_COMMIT: min(random.choice((9, 10)), newest),
+                ApiKey.OFFSET_FETCH: min(random.choice((9, 10)), newest),
             },
             server_assignor=random.choice((None, None, "range", "uniform")),
             subscribes_by_regex=random.random() < 0.2,
@@ -333,6 +335,9 @@ class GroupWorld(World):
         has_limit = self._random(f"record limit of {name}").random() < RECORD_LIMIT_CHANCE
         if has_limit and self.release >= RECORD_LIMITS_SINCE:
             settings = settings._replace(has_record_limit=True, says_hello=True)
+        if not settings.says_hello:
+            oldest = dict.fromkeys((ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE), 1)
+            settings = settings._replace(versions_max=settings.versions_max | oldest)
         self.sharers.append(
             ShareMember(
                 settings,
