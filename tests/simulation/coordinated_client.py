@@ -29,8 +29,9 @@ class MemberSettings(NamedTuple):
     """The settings of a member; times in ms.
 
     `server_assignor` and `subscribes_by_regex` are for members of the consumer protocol,
-    `has_record_limit` for those of share groups: they never get more records than they ask for.
-    `topology` and `process_id` are for members of streams groups.
+    `has_record_limit` and `renews_locks` for those of share groups: they never get more records
+    than they ask for, and they keep records for longer than a lock lasts. `topology` and
+    `process_id` are for members of streams groups.
     """
 
     name: str
@@ -48,6 +49,7 @@ class MemberSettings(NamedTuple):
     has_record_limit: bool = False
     topology: StreamsTopology | None = None
     process_id: str = ""
+    renews_locks: bool = False
 
 
 class Leader(NamedTuple):

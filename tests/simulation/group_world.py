@@ -39,7 +39,7 @@ from tests.simulation.group_history import AppliedCommit, GroupHistory, LateComm
 from tests.simulation.ledger_writers import PARTITION_COUNT, LedgerWriters, transaction_ends
 from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
-from tests.simulation.share_history import ShareHistory
+from tests.simulation.share_history import AcknowledgeType, ShareHistory
 from tests.simulation.share_member import ShareMember
 from tests.simulation.transactional_client import LEDGER, OFFSETS
 from tests.simulation.virtual_time import START_MS
@@ -52,6 +52,8 @@ COMMITS_BY_TOPIC_ID_SINCE: Release = (4, 2)
 LATE_COMMITS_SINCE: Release = (4, 3)
 RECORD_LIMITS_SINCE: Release = (4, 2)
 RECORD_LIMIT_CHANCE = 0.5
+RENEWALS_SINCE: Release = (4, 2)
+RENEWAL_CHANCE = 0.4
 PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
 FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
@@ -335,6 +337,9 @@ class GroupWorld(World):
         has_limit = self._random(f"record limit of {name}").random() < RECORD_LIMIT_CHANCE
         if has_limit and self.release >= RECORD_LIMITS_SINCE:
             settings = settings._replace(has_record_limit=True, says_hello=True)
+        renews = self._random(f"renewals of {name}").random() < RENEWAL_CHANCE
+        if renews and self.release >= RENEWALS_SINCE:
+            settings = settings._replace(renews_locks=True, says_hello=True)
         if not settings.says_hello:
             oldest = dict.fromkeys((ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE), 1)
             settings = settings._replace(versions_max=settings.versions_max | oldest)
@@ -567,6 +572,10 @@ class GroupWorld(World):
             "records of transactions": len(self.shared.transaction_ends),
             "deliveries": len(self.shared.deliveries),
             "acknowledgements": len(self.shared.acknowledgements),
+            "renewals": sum(
+                acknowledgement.type is AcknowledgeType.RENEW
+                for acknowledgement in self.shared.acknowledgements
+            ),
             "refused acknowledgements": sum(
                 acknowledgement.is_refused for acknowledgement in self.shared.acknowledgements
             ),

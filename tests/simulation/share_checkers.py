@@ -101,6 +101,7 @@ def _is_of_another(
         return False
     is_finished = any(
         other is not acknowledgement
+        and other.type is not AcknowledgeType.RENEW
         and not other.is_refused
         and other.sent_ms <= written_ms
         and (other.written_ms is None or other.written_ms >= delivery.sent_ms)
@@ -110,6 +111,24 @@ def _is_of_another(
     return not is_finished and not _may_be_released(
         history, record, (delivery,), delivery.sent_ms, written_ms
     )
+
+
+def renewed_locks(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """A record whose lock was renewed is not delivered again before the new lock ends (KIP-1222).
+
+    The lock was renewed between the request and its response.
+    """
+    for key, record in records.items():
+        for renewal in record.acknowledgements:
+            written_ms = renewal.written_ms
+            is_renewed = renewal.type is AcknowledgeType.RENEW and not renewal.is_refused
+            if not is_renewed or written_ms is None:
+                continue
+            for later in record.deliveries:
+                if later.sent_ms >= written_ms and not _may_be_released(
+                    history, record, (renewal.delivery,), renewal.sent_ms, later.written_ms
+                ):
+                    yield f"{key}: {renewal}, and then {later}"
 
 
 def deliveries(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
@@ -178,6 +197,7 @@ def committed_only(history: ShareHistory, records: dict[RecordKey, RecordHistory
 
 CHECKERS: tuple[ShareChecker, ...] = (
     one_holder,
+    renewed_locks,
     deliveries,
     ranges,
     record_limits,

@@ -19,6 +19,7 @@ class AcknowledgeType(IntEnum):
     ACCEPT = 1
     RELEASE = 2
     REJECT = 3
+    RENEW = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +53,7 @@ class Acknowledgement:
     @property
     def is_final(self) -> bool:
         """Whether the record is never to be delivered again."""
-        return self.type is not AcknowledgeType.RELEASE
+        return self.type in {AcknowledgeType.ACCEPT, AcknowledgeType.REJECT}
 
 
 class TransactionEnd(NamedTuple):

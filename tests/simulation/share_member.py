@@ -30,6 +30,9 @@ from tests.simulation.share_history import (
 JOIN_EPOCH, LEAVE_EPOCH = 0, -1
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 FETCH_WAIT_MS = 500
+RENEWALS_MS = (None, 300, 500, 800)
+"""After which time a member that renews locks does so; a part of the records is not renewed."""
+
 _FENCED = {
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
@@ -224,10 +227,7 @@ class ShareMember(CoordinatedClient):
             group_id=self.settings.group,
             member_id=self._member_id,
             share_session_epoch=session.epoch,
-            max_wait_ms=FETCH_WAIT_MS,
-            min_bytes=1,
-            max_bytes=1 << 20,
-            max_records=self._records_max,
+            **_limits(self._records_max, renews=_renews(sent)),
             batch_size=self._batch_size,
             share_acquire_mode=int(self.settings.has_record_limit),
             topics=[
@@ -270,6 +270,7 @@ class ShareMember(CoordinatedClient):
             group_id=self.settings.group,
             member_id=self._member_id,
             share_session_epoch=epoch,
+            is_renew_ack=_renews(sent),
             topics=[
                 _Acknowledge.AcknowledgeTopic(
                     topic_id=self._topic_ids[name],
@@ -429,11 +430,21 @@ class ShareMember(CoordinatedClient):
         chance = 1.0 if self.is_reliable else self._random.random()
         if chance < 0.04:
             return
+        if self.settings.renews_locks and not self.is_reliable:
+            renewal_ms = self._random.choice(RENEWALS_MS)
+            if renewal_ms is not None:
+                renewal = Acknowledgement(delivery, offset, AcknowledgeType.RENEW)
+                self._acknowledge_after(renewal_ms, session, renewal)
         kind = AcknowledgeType.ACCEPT
         if chance < 0.16:
             kind = AcknowledgeType.RELEASE if chance < 0.12 else AcknowledgeType.REJECT
         acknowledgement = Acknowledgement(delivery, offset, kind)
         delay_ms = 0 if self.is_reliable else self._random.choice((0, 0, 100, 100, 1_200))
+        self._acknowledge_after(delay_ms, session, acknowledgement)
+
+    def _acknowledge_after(
+        self, delay_ms: int, session: _Session, acknowledgement: Acknowledgement
+    ) -> None:
         if delay_ms == 0:
             session.ready.append(acknowledgement)
         else:
@@ -443,6 +454,19 @@ class ShareMember(CoordinatedClient):
         session.ready.append(acknowledgement)
         if session in self._sessions.values():
             self._step()
+
+
+def _renews(acknowledgements: list[Acknowledgement]) -> bool:
+    return any(
+        acknowledgement.type is AcknowledgeType.RENEW for acknowledgement in acknowledgements
+    )
+
+
+def _limits(records_max: int, *, renews: bool) -> dict[str, Any]:
+    """Return how much a fetch asks for: nothing, if it renews locks."""
+    names = "max_wait_ms", "min_bytes", "max_bytes", "max_records"
+    limits = (0, 0, 0, 0) if renews else (FETCH_WAIT_MS, 1, 1 << 20, records_max)
+    return {"is_renew_ack": renews, **dict(zip(names, limits, strict=True))}
 
 
 def _batches(partition_class: Any, acknowledgements: list[Acknowledgement]) -> list[Any]:

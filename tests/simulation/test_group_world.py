@@ -17,6 +17,7 @@ from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.sessions import MemberSessions
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k78_share_fetch
+from broker.share_groups import record_acknowledgement
 from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.acquisition import Acquisition
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
@@ -230,6 +231,16 @@ def expire_locks_early(patch: Patch) -> None:
     wrap(patch, SharePartition, "acquire", impatient)
 
 
+def ignore_renewals(patch: Patch) -> None:
+    """A lock that is renewed ends when it would have ended before."""
+    edit(
+        patch,
+        record_acknowledgement._acknowledge_states,
+        "state.lock_expires_ms = renewed_until_ms",
+        "pass",
+    )
+
+
 def release_at_every_disconnect(patch: Patch) -> None:
     """The end of one member's session releases the records of all."""
 
@@ -421,6 +432,7 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
         (deliver_acquired_records, "one_holder", 0),
         (expire_locks_early, "one_holder", 0),
         (release_at_every_disconnect, "one_holder", 20),
+        (ignore_renewals, "renewed_locks", 4),
         (forget_states, "deliveries", 13),
         (deliver_without_limit, "deliveries", 13),
         pytest.param(deliver_accepted_records, "deliveries", 0, marks=pytest.mark.long),
