@@ -41,6 +41,7 @@ from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
 from tests.simulation.share_history import AcknowledgeType, ShareHistory
 from tests.simulation.share_member import ShareMember
+from tests.simulation.share_watch import read_dead_letters, watch_loads
 from tests.simulation.transactional_client import LEDGER, OFFSETS
 from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
@@ -54,6 +55,9 @@ RECORD_LIMITS_SINCE: Release = (4, 2)
 RECORD_LIMIT_CHANCE = 0.5
 RENEWALS_SINCE: Release = (4, 2)
 RENEWAL_CHANCE = 0.4
+DEAD_LETTERS_SINCE: Release = (4, 4)
+DEAD_LETTERS = "dlq.sharers"
+DEAD_LETTER_CHANCE = 0.8
 PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
 FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
@@ -130,7 +134,8 @@ class GroupWorld(World):
             config[f"group.{kind}.assignment.interval.ms"] = newer.choice(("0", "0", "300", "900"))
         return config | {
             "broker.api.versions": ".".join(map(str, self.release)),
-            "cluster.features": "share.version=1",
+            "cluster.features": f"share.version={self._share_version()}",
+            "errors.deadletterqueue.auto.create.topics.enable": "true",
             "group.share.min.record.lock.duration.ms": "1000",
             "group.share.record.lock.duration.ms": str(LOCK_MS),
             "group.share.delivery.count.limit": str(self.shared.delivery_count_max),
@@ -141,6 +146,11 @@ class GroupWorld(World):
             "share.coordinator.snapshot.update.records.per.snapshot": "5",
             "group.share.partition.max.record.locks": "100",
         }
+
+    def _share_version(self) -> int:
+        """Return the level of the feature; from 2 on there are dead letter queues."""
+        has_queues = self._random("dead letters").random() < DEAD_LETTER_CHANCE
+        return 2 if has_queues and self.release >= DEAD_LETTERS_SINCE else 1
 
     def _make_topics(self) -> None:
         if self.is_crowded:
@@ -156,6 +166,9 @@ class GroupWorld(World):
             factor = min(2, self.broker_count)
             cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
             cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {})
+        if self.release >= DEAD_LETTERS_SINCE and self._random("queue").random() < 0.5:
+            enabled = {"errors.deadletterqueue.group.enable": "true"}
+            cluster.create_topic(DEAD_LETTERS, cluster.place(2, min(2, self.broker_count)), enabled)
         self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
         self.groups.takes_late_commits = self.release >= LATE_COMMITS_SINCE
         notify = cluster.on_leaders_change
@@ -271,6 +284,7 @@ class GroupWorld(World):
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
         self._watch_lives()
         self._watch_late_commits()
+        watch_loads(self.server.cluster, self.shared, self.server.clock.now_ms)
 
     def _group_size(self, random: Random) -> int:
         if self.is_crowded:
@@ -284,7 +298,22 @@ class GroupWorld(World):
         if self.writers is not None and is_strict:
             layer["share.isolation.level"] = "read_committed"
             self.shared.reads_committed.add(group)
+        if self.release >= DEAD_LETTERS_SINCE:
+            layer |= self._queue_config(group)
         cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, group), layer))
+
+    def _queue_config(self, group: str) -> dict[str, str]:
+        """Return what the configuration of a group says about its dead letter queue."""
+        random = self._random(f"dead letters of {group}")
+        if random.random() > DEAD_LETTER_CHANCE:
+            return {}
+        if self._share_version() > 1:
+            self.shared.queued.add(group)
+        config = {"errors.deadletterqueue.topic.name": DEAD_LETTERS}
+        if random.random() < 0.5:
+            self.shared.copying.add(group)
+            config["errors.deadletterqueue.copy.record.enable"] = "true"
+        return config
 
     def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
         count = random.choice((1, 2, 2))
@@ -552,6 +581,9 @@ class GroupWorld(World):
             for partition in topic.partitions:
                 place = topic.name, partition.partition_index
                 self.shared.transaction_ends |= transaction_ends(place, partition.log.rewind())
+        queue = self.server.cluster.topics.get(DEAD_LETTERS)
+        if queue is not None:
+            read_dead_letters(self.server.cluster, queue, self.shared)
 
     def _note_unsettled(self, text: str) -> None:
         by_checker = self.shared if "sharer" in text else self.groups
@@ -572,6 +604,7 @@ class GroupWorld(World):
             "records of transactions": len(self.shared.transaction_ends),
             "deliveries": len(self.shared.deliveries),
             "acknowledgements": len(self.shared.acknowledgements),
+            "dead letters": len(self.shared.dead_letters),
             "renewals": sum(
                 acknowledgement.type is AcknowledgeType.RENEW
                 for acknowledgement in self.shared.acknowledgements

@@ -9,6 +9,7 @@ from tests.simulation.history import Place
 from tests.simulation.share_history import (
     Acknowledgement,
     AcknowledgeType,
+    DeadLetter,
     Delivery,
     ShareHistory,
 )
@@ -24,6 +25,9 @@ class RecordHistory:
     deliveries: list[Delivery] = field(default_factory=list)
     acknowledgements: list[Acknowledgement] = field(default_factory=list)
 
+
+TOO_OFTEN = "Offset delivery count exceeded the threshold."
+REJECTED = "Offset rejected by client."
 
 ShareChecker = Callable[[ShareHistory, dict[RecordKey, RecordHistory]], Iterator[str]]
 
@@ -195,6 +199,74 @@ def committed_only(history: ShareHistory, records: dict[RecordKey, RecordHistory
                 yield f"{offset}: {delivery}, whose transaction ended with {end}"
 
 
+def dead_letters(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """What a group with a dead letter queue does not accept is there once (KIP-1191).
+
+    A leader that loads a share partition again may write what the former leader has written.
+    """
+    yield from history.broken_dead_letters
+    found: dict[RecordKey, list[DeadLetter]] = defaultdict(list)
+    for dead in history.dead_letters:
+        found[dead.group, dead.place, dead.offset].append(dead)
+    for key, copies in found.items():
+        record = records.get(key, RecordHistory())
+        for dead in copies:
+            problem = _dead_letter_problem(history, record, dead)
+            if problem is not None:
+                yield f"{dead}: {problem}"
+        count_max = _writers_max(history, key, record)
+        if len(copies) > count_max:
+            yield f"{copies[0]} is there {len(copies)} times instead of {count_max} times at most"
+    for (group, place), end in history.ends.items():
+        for offset in range(end if group in history.queued else 0):
+            key = group, place, offset
+            is_accepted = key in records and any(
+                acknowledgement.type is AcknowledgeType.ACCEPT and not acknowledgement.is_refused
+                for acknowledgement in records[key].acknowledgements
+            )
+            is_expected = not is_accepted and not history.is_aborted_for(group, place, offset)
+            if is_expected and key not in found:
+                yield f"{key} is neither accepted nor a dead letter"
+
+
+def _writers_max(history: ShareHistory, key: RecordKey, record: RecordHistory) -> int:
+    """Return how many leaders may have written a dead letter: as many as loaded its partition.
+
+    The one that delivered it first may have been loaded before, the others since.
+    """
+    loads_ms = history.loads.get(key[:2], [])
+    if not record.deliveries or history.lost_fetches[key[0]]:
+        return len(loads_ms)
+    first_ms = record.deliveries[0].sent_ms
+    return min(len(loads_ms), 1 + sum(time_ms >= first_ms for time_ms in loads_ms))
+
+
+def _dead_letter_problem(
+    history: ShareHistory, record: RecordHistory, dead: DeadLetter
+) -> str | None:
+    if dead.group not in history.queued:
+        return "the group has no queue"
+    counts = {delivery.delivery_count for delivery in record.deliveries}
+    if dead.delivery_count not in counts and not history.lost_fetches[dead.group]:
+        return f"it was delivered {sorted(counts)} times"
+    is_last = dead.delivery_count == history.delivery_count_max
+    for acknowledgement in record.acknowledgements:
+        written_ms, delivery = acknowledgement.written_ms, acknowledgement.delivery
+        if (
+            acknowledgement.type is AcknowledgeType.ACCEPT
+            and written_ms is not None
+            and not acknowledgement.is_refused
+            and not _may_be_released(history, record, (delivery,), delivery.sent_ms, written_ms)
+        ):
+            return f"it was accepted: {acknowledgement}"
+    is_rejected = any(
+        acknowledgement.type is AcknowledgeType.REJECT and not acknowledgement.is_refused
+        for acknowledgement in record.acknowledgements
+    )
+    is_right = {TOO_OFTEN: is_last, REJECTED: is_rejected}.get(dead.message, False)
+    return None if is_right else "that is not the reason"
+
+
 CHECKERS: tuple[ShareChecker, ...] = (
     one_holder,
     renewed_locks,
@@ -203,4 +275,5 @@ CHECKERS: tuple[ShareChecker, ...] = (
     record_limits,
     none_lost,
     committed_only,
+    dead_letters,
 )

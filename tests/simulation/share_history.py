@@ -63,6 +63,16 @@ class TransactionEnd(NamedTuple):
     time_ms: int | None
 
 
+class DeadLetter(NamedTuple):
+    """What the headers of a record in a dead letter queue say (KIP-1191)."""
+
+    group: str
+    place: Place
+    offset: int
+    delivery_count: int
+    message: str
+
+
 def range_problem(acquired: Sequence[Range], batches: Sequence[Range]) -> str | None:
     """Return which acquired range of a response is none, or is not in its record batches."""
     previous_last = -1
@@ -100,6 +110,15 @@ class ShareHistory:
     """The groups whose `share.isolation.level` is read_committed."""
     transaction_ends: dict[tuple[Place, int], TransactionEnd] = field(default_factory=dict)
     """By partition and offset, for the records of transactions."""
+    loads: dict[tuple[str, Place], list[int]] = field(default_factory=dict)
+    """When a leader loaded each share partition."""
+    queued: set[str] = field(default_factory=set)
+    """The groups that have a dead letter queue."""
+    copying: set[str] = field(default_factory=set)
+    """The groups whose queue has the keys and values of dead letters."""
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    broken_dead_letters: list[str] = field(default_factory=list)
+    """Records of queues without the right headers, at a wrong place or with wrong contents."""
     unsettled: list[str] = field(default_factory=list)
     broken_limits: list[str] = field(default_factory=list)
     """Responses with more records than the member asked for, and has to get."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from broker.fetch import share_fetch
+from broker.fetch import dead_letter_queue, share_fetch
+from broker.fetch.dead_letter_queue import DeadLetterQueue
 from broker.groups import migration
 from broker.groups.consumer import classic_members, reconciliation
 from broker.groups.consumer import group as consumer_group
@@ -20,6 +21,7 @@ from broker.handlers import k78_share_fetch
 from broker.share_groups import record_acknowledgement
 from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.acquisition import Acquisition
+from broker.share_groups.dead_letters import DeadLetters
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
@@ -338,6 +340,44 @@ def read_uncommitted(patch: Patch) -> None:
     wrap(patch, k78_share_fetch, "FetchParams", careless)
 
 
+# Dead letters -------------------------------------------------------------------------------------
+
+
+def lose_dead_letters(patch: Patch) -> None:
+    """Dead letters are archived, but never written to their queue."""
+
+    def archive(self: DeadLetterQueue, dead: DeadLetters, now_ms: int) -> None:
+        assert self.archive is not None
+        self._cluster.timers.schedule(now_ms + 1, partial(self.archive, dead))
+
+    patch.setattr(DeadLetterQueue, "write", archive)
+
+
+def queue_accepted_records(patch: Patch) -> None:
+    """An accepted record is a dead letter, too."""
+    edit(
+        patch,
+        record_acknowledgement._acknowledge_states,
+        "state.finish(rules.dead_state if is_rejected else new_state)",
+        "state.finish(rules.dead_state)",
+    )
+
+
+def write_dead_letters_twice(patch: Patch) -> None:
+    """Dead letters are in their queue twice."""
+    edit(
+        patch,
+        DeadLetterQueue._write_some,
+        "stored = store_records(cluster, topic, records, now_ms)",
+        "stored = store_records(cluster, topic, [*records, *records], now_ms)",
+    )
+
+
+def count_one_delivery_less(patch: Patch) -> None:
+    """Headers of dead letters leave out the last delivery."""
+    edit(patch, dead_letter_queue._headers, "dead.delivery_count,", "dead.delivery_count - 1,")
+
+
 # Pauses ------------------------------------------------------------------------------------------
 
 
@@ -442,6 +482,10 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
         (ignore_record_limits, "record_limits", 0),
         (deliver_aborted_records, "committed_only", 3),
         (read_uncommitted, "committed_only", 3),
+        (lose_dead_letters, "dead_letters", 4),
+        (queue_accepted_records, "dead_letters", 4),
+        (write_dead_letters_twice, "dead_letters", 4),
+        (count_one_delivery_less, "dead_letters", 20),
     ],
 )
 def test_checker_finds_injected_bug(
