@@ -19,9 +19,7 @@ from broker.groups.requests import CommitRequest
 from broker.groups.streams.member import StreamsMember as StreamsGroupMember
 from broker.request.context import RequestContext
 from broker.routes import Handler
-from broker.share_groups.in_flight import RecordState
-from broker.share_groups.share_partition import SharePartition
-from broker.share_groups.share_state import SharePartitionKey, ShareState
+from broker.share_groups.share_state import SharePartitionKey
 from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -41,7 +39,14 @@ from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
 from tests.simulation.share_history import AcknowledgeType, ShareHistory
 from tests.simulation.share_member import ShareMember
-from tests.simulation.share_watch import read_dead_letters, watch_loads
+from tests.simulation.share_watch import (
+    finished_by_leader,
+    finished_offset,
+    note_lags_at_end,
+    read_dead_letters,
+    watch_lags,
+    watch_loads,
+)
 from tests.simulation.transactional_client import LEDGER, OFFSETS
 from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
@@ -285,6 +290,7 @@ class GroupWorld(World):
         self._watch_lives()
         self._watch_late_commits()
         watch_loads(self.server.cluster, self.shared, self.server.clock.now_ms)
+        watch_lags(self.server.cluster, self.shared)
 
     def _group_size(self, random: Random) -> int:
         if self.is_crowded:
@@ -559,13 +565,14 @@ class GroupWorld(World):
         yield 0
         state = share.states.get(key)
         if state is not None:
-            yield _finished_offset(state)
+            yield finished_offset(state)
         leader = share.leaders.get(topic.partitions[key.partition_index].leader_id)
         led = None if leader is None else leader.partitions.get(key)
         if led is not None:
-            yield _finished_by_leader(led.share_partition)
+            yield finished_by_leader(led.share_partition)
 
     def _close(self) -> None:
+        note_lags_at_end(self.server.cluster, self.shared)
         lost_fetches = self.shared.lost_fetches.copy()
         for member in (*self.consumers, *self.sharers):
             if member.is_running:
@@ -613,27 +620,3 @@ class GroupWorld(World):
                 acknowledgement.is_refused for acknowledgement in self.shared.acknowledgements
             ),
         }
-
-
-def _finished_offset(state: ShareState) -> int:
-    """Return the offset before which all records are finished."""
-    offset = state.start_offset
-    for batch in state.state_batches:
-        if batch.first_offset > offset or not RecordState(batch.delivery_state).is_final:
-            break
-        offset = batch.last_offset + 1
-    return offset
-
-
-def _finished_by_leader(share_partition: SharePartition) -> int:
-    """Return the offset before which all records are finished.
-
-    The start offset follows with the next acknowledgement only, as in Kafka.
-    """
-    offset = share_partition.start_offset
-    for batch in share_partition.records:
-        for first_offset, last_offset, state in batch.states():
-            if first_offset > offset or not state.state.is_final:
-                return offset
-            offset = last_offset + 1
-    return offset

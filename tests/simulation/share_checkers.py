@@ -199,6 +199,11 @@ def committed_only(history: ShareHistory, records: dict[RecordKey, RecordHistory
                 yield f"{offset}: {delivery}, whose transaction ended with {end}"
 
 
+def lags(history: ShareHistory, _records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """The lag of a group is never negative, and 0 when all records are finished (KIP-1226)."""
+    yield from history.broken_lags
+
+
 def dead_letters(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
     """What a group with a dead letter queue does not accept is there once (KIP-1191).
 
@@ -241,6 +246,15 @@ def _writers_max(history: ShareHistory, key: RecordKey, record: RecordHistory) -
     return min(len(loads_ms), 1 + sum(time_ms >= first_ms for time_ms in loads_ms))
 
 
+def _is_loaded_again(history: ShareHistory, dead: DeadLetter, time_ms: int) -> bool:
+    """Return whether a former leader may have given the record up before a time.
+
+    If it could not store that, the next leader delivers the record once more, as in Kafka.
+    """
+    loads_ms = history.loads.get((dead.group, dead.place), [])
+    return sum(load_ms <= time_ms for load_ms in loads_ms) > 1
+
+
 def _dead_letter_problem(
     history: ShareHistory, record: RecordHistory, dead: DeadLetter
 ) -> str | None:
@@ -257,6 +271,7 @@ def _dead_letter_problem(
             and written_ms is not None
             and not acknowledgement.is_refused
             and not _may_be_released(history, record, (delivery,), delivery.sent_ms, written_ms)
+            and not (dead.message == TOO_OFTEN and _is_loaded_again(history, dead, written_ms))
         ):
             return f"it was accepted: {acknowledgement}"
     is_rejected = any(
@@ -276,4 +291,5 @@ CHECKERS: tuple[ShareChecker, ...] = (
     none_lost,
     committed_only,
     dead_letters,
+    lags,
 )

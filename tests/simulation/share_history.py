@@ -119,6 +119,8 @@ class ShareHistory:
     dead_letters: list[DeadLetter] = field(default_factory=list)
     broken_dead_letters: list[str] = field(default_factory=list)
     """Records of queues without the right headers, at a wrong place or with wrong contents."""
+    broken_lags: list[str] = field(default_factory=list)
+    """Lags that are negative, or not 0 when all records are finished."""
     unsettled: list[str] = field(default_factory=list)
     broken_limits: list[str] = field(default_factory=list)
     """Responses with more records than the member asked for, and has to get."""

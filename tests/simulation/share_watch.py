@@ -1,11 +1,17 @@
-"""Watch the share groups of a cluster from inside: what leaders load, what queues have."""
+"""Watch the share groups of a cluster from inside: loads, lags and dead letter queues."""
 
 from collections.abc import Callable
+from typing import Any
 
+from broker.administration.share_offsets import share_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import LedSharePartition, ShareLeader
 from broker.cluster.topics import Topic
-from broker.share_groups.share_state import SharePartitionKey
+from broker.errors import Refusal
+from broker.share_groups.in_flight import RecordState
+from broker.share_groups.share_partition import SharePartition
+from broker.share_groups.share_state import NO_COUNT, SharePartitionKey, ShareState
+from broker.share_groups.state_batches import NO_OFFSET
 from protocol.records import CONTROL_FLAG, Record, read_header, read_records
 from tests.simulation.history import Place
 from tests.simulation.share_history import DeadLetter, ShareHistory
@@ -33,6 +39,45 @@ def watch_loads(cluster: Cluster, shared: ShareHistory, now_ms: Callable[[], int
 
     for leader in cluster.share.leaders.values():
         note(leader)
+
+
+def watch_lags(cluster: Cluster, shared: ShareHistory) -> None:
+    """Note when the share coordinator has a negative lag, after each change."""
+    states = cluster.share.states
+    write = states.write
+
+    def write_and_look(key: SharePartitionKey, **fields: Any) -> Refusal | None:
+        refusal = write(key, **fields)
+        state = states.get(key)
+        if state is not None and _has_lag(state) and share_offset(cluster, key).lag < 0:
+            shared.broken_lags.append(f"the lag of {key} is negative: {state}")
+        return refusal
+
+    states.write = write_and_look  # type: ignore[method-assign]
+
+
+def note_lags_at_end(cluster: Cluster, shared: ShareHistory) -> None:
+    """Note lags that are not 0, of the share partitions that the coordinator or leader finished."""
+    share = cluster.share
+    for (group, (name, index)), end in shared.ends.items():
+        topic = cluster.topics.get(name)
+        assert topic is not None
+        partition, key = topic.partitions[index], SharePartitionKey(group, topic.topic_id, index)
+        lags: list[int] = []
+        state, leader = share.states.get(key), share.leaders.get(partition.leader_id)
+        if state is not None and _has_lag(state) and finished_offset(state) == end:
+            lags.append(share_offset(cluster, key).lag)
+        led = None if leader is None else leader.partitions.get(key)
+        if led is not None and finished_by_leader(led.share_partition) == end:
+            known = led.share_partition
+            lags.append(partition.log.high_watermark - known.start_offset - known.finished_count)
+        if any(lags):
+            shared.broken_lags.append(f"{key} has lags {lags} at its end")
+
+
+def _has_lag(state: ShareState) -> bool:
+    """Return whether the share coordinator knows how many records are finished (KIP-1226)."""
+    return state.start_offset != NO_OFFSET and state.finished_count != NO_COUNT
 
 
 def read_dead_letters(cluster: Cluster, queue: Topic, shared: ShareHistory) -> None:
@@ -77,3 +122,27 @@ def _records(cluster: Cluster, place: Place) -> list[Record]:
         if not read_header(batch, 0).attributes & CONTROL_FLAG
         for record in read_records(batch)
     ]
+
+
+def finished_offset(state: ShareState) -> int:
+    """Return the offset before which all records are finished."""
+    offset = state.start_offset
+    for batch in state.state_batches:
+        if batch.first_offset > offset or not RecordState(batch.delivery_state).is_final:
+            break
+        offset = batch.last_offset + 1
+    return offset
+
+
+def finished_by_leader(share_partition: SharePartition) -> int:
+    """Return the offset before which all records are finished.
+
+    The start offset follows with the next acknowledgement only, as in Kafka.
+    """
+    offset = share_partition.start_offset
+    for batch in share_partition.records:
+        for first_offset, last_offset, state in batch.states():
+            if first_offset > offset or not state.state.is_final:
+                return offset
+            offset = last_offset + 1
+    return offset

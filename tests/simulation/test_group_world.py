@@ -25,6 +25,7 @@ from broker.share_groups.dead_letters import DeadLetters
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
+from broker.share_groups.state_changes import StateChanges
 from protocol.errors import ErrorCode
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
@@ -378,6 +379,24 @@ def count_one_delivery_less(patch: Patch) -> None:
     edit(patch, dead_letter_queue._headers, "dead.delivery_count,", "dead.delivery_count - 1,")
 
 
+# Lags ---------------------------------------------------------------------------------------------
+
+
+def count_finished_records_twice(patch: Patch) -> None:
+    """Records before the start offset still count as finished after it."""
+    edit(
+        patch,
+        SharePartition._move_start,
+        "self.finished_count -= self.records.finished_count(self.start_offset, offset - 1)",
+        "pass",
+    )
+
+
+def forget_finished_records(patch: Patch) -> None:
+    """Records that are finished after the start offset are not counted."""
+    patch.setattr(StateChanges, "finished_count", lambda *_: 0)
+
+
 # Pauses ------------------------------------------------------------------------------------------
 
 
@@ -486,6 +505,8 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
         (queue_accepted_records, "dead_letters", 4),
         (write_dead_letters_twice, "dead_letters", 4),
         (count_one_delivery_less, "dead_letters", 20),
+        (count_finished_records_twice, "lags", 0),
+        (forget_finished_records, "lags", 0),
     ],
 )
 def test_checker_finds_injected_bug(
