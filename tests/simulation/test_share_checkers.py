@@ -1,9 +1,17 @@
-"""The checkers of holders and of locks, on histories of one record that are written by hand."""
+"""Some checkers of share groups, on histories of one record that are written by hand."""
 
-from tests.simulation.share_checkers import by_record, one_holder, renewed_locks
+from tests.simulation.share_checkers import (
+    REJECTED,
+    TOO_OFTEN,
+    by_record,
+    dead_letters,
+    one_holder,
+    renewed_locks,
+)
 from tests.simulation.share_history import (
     Acknowledgement,
     AcknowledgeType,
+    DeadLetter,
     Delivery,
     ShareHistory,
 )
@@ -85,3 +93,49 @@ def test_a_refused_renewal_keeps_no_record() -> None:
 def test_a_renewed_record_may_be_released() -> None:
     released = Acknowledgement(FIRST, 0, AcknowledgeType.RELEASE, 950, 1_000)
     assert not violations_of_renewal(deliver("b", 2, 1_100, 1_200), released)
+
+
+def queue_violations(
+    *acknowledgements: Acknowledgement,
+    copies: int,
+    loads_ms: list[int],
+    count: int = 1,
+    reason: str = REJECTED,
+) -> list[str]:
+    """Return what is wrong if the record of `FIRST` is so often in the dead letter queue."""
+    history = ShareHistory(
+        LOCK_MS,
+        delivery_count_max=2,
+        deliveries=[FIRST],
+        acknowledgements=list(acknowledgements),
+        queued={"g"},
+        loads={("g", ("t", 0)): loads_ms},
+        ends={("g", ("t", 0)): 1},
+        dead_letters=[DeadLetter("g", ("t", 0), 0, count, reason)] * copies,
+    )
+    return list(dead_letters(history, by_record(history)))
+
+
+REJECTION = Acknowledgement(FIRST, 0, AcknowledgeType.REJECT, 400, 500)
+
+
+def test_a_rejected_record_is_a_dead_letter_once() -> None:
+    assert len(queue_violations(REJECTION, copies=0, loads_ms=[100])) == 1
+    assert not queue_violations(REJECTION, copies=1, loads_ms=[100])
+    assert len(queue_violations(REJECTION, copies=2, loads_ms=[100])) == 1
+
+
+def test_a_leader_that_loads_a_partition_again_may_write_once_more() -> None:
+    assert not queue_violations(REJECTION, copies=2, loads_ms=[100, 600])
+    assert len(queue_violations(REJECTION, copies=3, loads_ms=[100, 600])) == 1
+
+
+def test_an_accepted_record_is_no_dead_letter() -> None:
+    assert not queue_violations(accept(FIRST, 400, 500), copies=0, loads_ms=[100])
+    assert queue_violations(accept(FIRST, 400, 500), copies=1, loads_ms=[100])
+
+
+def test_a_dead_letter_has_a_count_and_a_reason_that_are_right() -> None:
+    assert queue_violations(REJECTION, copies=1, loads_ms=[100], count=2)
+    assert queue_violations(REJECTION, copies=1, loads_ms=[100], reason=TOO_OFTEN)
+    assert queue_violations(copies=1, loads_ms=[100])
