@@ -37,12 +37,9 @@ def password_of(user: str) -> str:
 
 @cache
 def known_versions(transaction_version: int = 2) -> Any:
-    """Return an ApiVersions response for clients that keep it from an earlier connection.
-
-    It is that of the oldest release in any world, so that all brokers know its versions.
-    """
+    """Return an ApiVersions response for clients that keep it from an earlier connection."""
     wire = ProtocolCodec("versions")
-    cluster = make_cluster(1, **{"broker.api.versions": "4.1"})
+    cluster = make_cluster(1)
     cluster.features.apply({"transaction.version": transaction_version})
 
     def never(*_: Any) -> None:
