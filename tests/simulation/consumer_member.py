@@ -130,7 +130,7 @@ class ConsumerMember(OwningMember):
         return self.owned if self._is_joined else ()
 
     def _heartbeat(self, *, is_full: bool, reports: bool) -> Any:
-        """Return a heartbeat, which may say everything anew, or report what the member has."""
+        """Return a heartbeat, which may say everything again, or report what the member has."""
         settings = self.settings
         regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
         owned = self._kept()
