@@ -17,6 +17,7 @@ Behaviour:
       marker).
     - v2 has the version of the transaction (KIP-1228). From 2 on a marker with the epoch of the
       open transaction gets INVALID_PRODUCER_EPOCH, too: the end of a transaction has a newer one.
+      With -1 it gets UNKNOWN_SERVER_ERROR.
 """
 
 from collections.abc import Mapping
@@ -32,6 +33,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+
+UNKNOWN_TRANSACTION_VERSION = -1
+"""Kafka's `RecordBatch.TV_UNKNOWN`, which is for replicas only."""
 
 _MarkerResult = messages.WriteTxnMarkersResponse.WritableTxnMarkerResult
 _TopicResult = _MarkerResult.WritableTxnMarkerTopicResult
@@ -112,7 +116,7 @@ def _write(
     topic, partition = found
     if partition.leader_id != context.broker_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if not is_writable:
+    if not is_writable or marker.transaction_version == UNKNOWN_TRANSACTION_VERSION:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return append_marker(cluster, topic, partition, marker, context.now_ms)
 

@@ -91,6 +91,15 @@ def test_a_marker_of_the_epoch_of_an_open_transaction_is_late_with_version_2(
     assert driver.write_marker((5, 3), commit=True, **marker) == ErrorCode.INVALID_PRODUCER_EPOCH
 
 
+def test_a_marker_of_an_unknown_transaction_version_is_not_written() -> None:
+    driver = make_driver(**ALL_VERSIONS, **{"transaction.partition.verification.enable": "false"})
+    assert driver.produce((5, 3), 0) == (NONE, 0)
+    unknown = {"version": 2, "transaction_version": -1}
+    refused = driver.write_marker((5, 4), commit=True, **unknown)
+    assert refused == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert driver.produce((5, 3), 1) == (NONE, 1)  # the transaction goes on
+
+
 def test_the_last_epoch_ends_its_own_transaction() -> None:
     driver = make_driver(**ALL_VERSIONS, **{"transaction.partition.verification.enable": "false"})
     last = (5, 2**15 - 1)
