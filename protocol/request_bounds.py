@@ -52,7 +52,7 @@ class _Body:
         self.data, self.end = data, end
         self.elements_max = self.elements_left = elements_max
         self.is_bounded = is_bounded
-        """Whether each array and each section of tagged fields has a limit of its own."""
+        """Whether the length of each array and the number of tagged fields are limited, too."""
 
     def count(self, elements: int, limit: int) -> None:
         if self.is_bounded and elements > limit:

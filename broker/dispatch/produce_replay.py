@@ -183,7 +183,7 @@ class ProduceReplay:
         return position, None
 
     def _renew_context(self, now_ms: int) -> RequestContext:
-        """Return the context of further requests: a quota, or a pause, has kept the last one."""
+        """Return the context of further requests: quotas or a refusal have changed the last one."""
         assert self._learnt is not None
         context = replayed_context(ApiKey.PRODUCE, self._learnt.template, self._peer, 0, 0, now_ms)
         self._learnt = self._learnt._replace(context=context)

@@ -26,6 +26,19 @@ STALE = ErrorCode.STALE_MEMBER_EPOCH
 UNSTABLE = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
 
 
+def joined_epoch(driver: TransactionDriver) -> int:
+    """Let m join the consumer group `modern`; return its epoch."""
+    join = ConsumerHeartbeat(
+        "modern",
+        "m",
+        0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=("t",),
+        owned_partitions={},
+    )
+    return driver.cluster.groups.consumer_heartbeat(join, NOW_MS).member_epoch
+
+
 def topic_id_of(driver: TransactionDriver) -> UUID:
     topic = driver.cluster.topics.get("t")
     assert topic is not None
@@ -74,15 +87,7 @@ def test_version_6_says_what_older_versions_call_an_illegal_generation() -> None
     driver = make_driver(**ALL_VERSIONS)
     _, producer = driver.init()
     topic_id = topic_id_of(driver)
-    join = ConsumerHeartbeat(
-        "modern",
-        "m",
-        0,
-        rebalance_timeout_ms=1000,
-        subscribed_topic_names=("t",),
-        owned_partitions={},
-    )
-    assert driver.cluster.groups.consumer_heartbeat(join, NOW_MS).member_epoch == JOINED
+    assert joined_epoch(driver) == JOINED
 
     def commit(group_id: str, version: int, topic_id: UUID = topic_id, **fields: Any) -> int:
         return driver.commit_offset(producer, group_id, 3, version, topic_id=topic_id, **fields)
@@ -109,16 +114,8 @@ def test_a_transaction_takes_the_epoch_in_which_a_member_got_a_partition(
     driver = make_driver(**{"broker.api.versions": "4.4"})
     _, producer = driver.init()
     topic_id = topic_id_of(driver)
-    join = ConsumerHeartbeat(
-        "modern",
-        "m",
-        0,
-        rebalance_timeout_ms=1000,
-        subscribed_topic_names=("t",),
-        owned_partitions={},
-    )
     groups = driver.cluster.groups
-    epoch = groups.consumer_heartbeat(join, NOW_MS).member_epoch
+    epoch = joined_epoch(driver)
     groups.rebalance("modern", NOW_MS)
     beat = ConsumerHeartbeat("modern", "m", epoch, client_id="c", client_host="/h")
     assert groups.consumer_heartbeat(beat, NOW_MS).member_epoch == epoch + 1
