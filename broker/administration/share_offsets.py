@@ -1,16 +1,17 @@
 """The offsets of share groups: describe them, set them, delete them.
 
-Sources: Kafka's `GroupMetadataManager.completeAlterShareGroupOffsets` and
+Sources: Kafka's `GroupMetadataManager.alterShareGroupOffsets` and
 `sharePartitionsEligibleForOffsetDeletion`, `GroupCoordinatorService.describeShareGroupOffsets`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.cluster.share_log import topic_id_text
 from broker.errors import (
     NOT_COORDINATOR_MESSAGE,
     UNKNOWN_PARTITION,
@@ -23,6 +24,8 @@ from broker.share_groups.share_group import ShareGroup
 from broker.share_groups.share_state import NO_COUNT, SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, int_hash, uuid_hash
+from protocol.pacing import may_pause
 
 UNKNOWN_LAG = -1
 
@@ -97,9 +100,28 @@ def alter_offsets(
         key = SharePartitionKey(group.group_id, *partition)
         results[partition] = cluster.share.states.initialize(key, group.group_epoch, offset, now_ms)
         _drop_from_leaders(cluster, key, now_ms)
+    # Also without any: a group whose offsets an administrator altered is kept.
     changed = [partition for partition, refusal in results.items() if refusal is None]
     cluster.share.groups.set_initialized(group, changed, now_ms)
     return results
+
+
+@may_pause
+def negative_partition(group_id: str, indexes: Mapping[UUID, Collection[int]]) -> Refusal | None:
+    """Refuse the first negative partition, by topic id: UNKNOWN_SERVER_ERROR.
+
+    Kafka's `DefaultStatePersister.validate` throws then, before it changes any partition.
+    """
+    requested = [topic_id for topic_id in indexes if indexes[topic_id]]
+    for topic_id in in_hash_order(requested, uuid_hash):
+        for index in in_hash_order(indexes[topic_id], int_hash):
+            if index < 0:
+                return Refusal(
+                    ErrorCode.UNKNOWN_SERVER_ERROR,
+                    "Initialize share group parameters has invalid partitionId -"
+                    f" {group_id} {topic_id_text(topic_id)} {index}",
+                )
+    return None
 
 
 def delete_offsets(

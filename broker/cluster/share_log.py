@@ -52,9 +52,13 @@ def coordinator_key(key: SharePartitionKey) -> str:
     return key.group_id + _key_after_group(key)
 
 
+def topic_id_text(topic_id: UUID) -> str:
+    """Return a topic id as Kafka's `Uuid.toString` writes it: base64 without padding."""
+    return urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+
+
 def _key_after_group(key: SharePartitionKey) -> str:
-    topic_id = urlsafe_b64encode(key.topic_id.bytes).decode().rstrip("=")
-    return f":{topic_id}:{key.partition_index}"
+    return f":{topic_id_text(key.topic_id)}:{key.partition_index}"
 
 
 @lru_cache(maxsize=16)

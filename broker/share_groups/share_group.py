@@ -44,7 +44,7 @@ class ShareGroup:
         """Partitions whose share state exists; only these are assigned."""
         self.initializing: dict[UUID, set[int]] = {}
         self.has_state_partitions = False
-        """Whether it ever had a partition in one of the two above."""
+        """Whether a member subscribed to a topic that exists, or its offsets were altered."""
         self.unwritten: list[CoordinatorRecord] = []
         self._subscribed: tuple[str, ...] = ()
         self._metadata: tuple[TopicMetadata | None, ...] = ()
@@ -306,10 +306,12 @@ class ShareGroup:
             self._note_state_partitions()
 
     def set_initialized(self, partitions: Iterable[TopicIdPartition], topics: TopicSource) -> None:
-        """Note states that were created for an administrator."""
-        for topic_id, _index in (partitions := tuple(partitions)):
+        """Note states that were created for an administrator, or that one tried to create any."""
+        for topic_id, index in partitions:
             self._topic_names[topic_id] = topics.name_of(topic_id) or ""
-        self.end_initialization(partitions, ())
+            _discard(self.initializing, topic_id, index)
+            self.initialized.setdefault(topic_id, set()).add(index)
+        self._note_state_partitions()
 
     def forget_topic(self, topic_id: UUID) -> bool:
         """Note that the states of a topic are gone; return whether there were any."""

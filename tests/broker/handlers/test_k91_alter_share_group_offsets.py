@@ -1,5 +1,6 @@
 """AlterShareGroupOffsets on the wire."""
 
+from base64 import urlsafe_b64encode
 from functools import partial
 from typing import Any
 
@@ -88,6 +89,64 @@ def test_topics_that_do_not_exist_come_first_with_their_partitions() -> None:
     found = [(topic.topic_name, len(topic.partitions)) for topic in response.responses]
     assert found == [("missing", 3), (TOPIC, 0)]
     assert GROUP in driver.cluster.share.groups
+
+
+def alter_all(driver: ShareDriver, *topics: tuple[str, list[tuple[int, int]]]) -> Any:
+    """Alter several topics: name, then index and start offset of partitions."""
+    topic_class: Any = messages.AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic
+    entry = topic_class.AlterShareGroupOffsetsRequestPartition
+    request = messages.AlterShareGroupOffsetsRequest(
+        group_id=GROUP,
+        topics=[
+            topic_class(
+                topic_name=name,
+                partitions=[entry(partition_index=index, start_offset=at) for index, at in offsets],
+            )
+            for name, offsets in topics
+        ],
+    )
+    return driver.ask(request, 0, broker_id=driver.coordinator_id)
+
+
+def test_partitions_are_listed_as_often_as_they_are_named() -> None:
+    driver = ShareDriver(partition_count=2)
+    driver.produce(b"a")
+    driver.produce(b"b")
+
+    response = alter_all(
+        driver, (TOPIC, [(7, 0), (0, 0), (7, 0), (0, 1)]), (TOPIC, [(7, 0), (1, 0)])
+    )
+
+    (topic,) = response.responses
+    codes = [(entry.partition_index, entry.error_code) for entry in topic.partitions]
+    missing = (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert codes == [missing, (0, 0), missing, (0, 0), missing, (1, 0)]
+    driver.join(1)
+    assert driver.acquire(1) == [(1, 1, 1)]
+
+
+def test_a_negative_partition_fails_the_request() -> None:
+    driver = ShareDriver()
+    driver.produce(b"a")
+    driver.produce(b"b")
+
+    response = alter_all(driver, (TOPIC, [(0, 1), (-2, 0), (-1, 0)]), ("missing", [(0, 0)]))
+
+    topic_id = urlsafe_b64encode(driver.topic.topic_id.bytes).decode().rstrip("=")
+    assert (response.error_code, response.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
+    assert response.error_message == (
+        f"Initialize share group parameters has invalid partitionId - {GROUP} {topic_id} -1"
+    )
+    assert GROUP in driver.cluster.share.groups
+    driver.join(1)
+    assert driver.acquire(1) == [(0, 1, 1)]
+
+
+def test_a_negative_partition_of_a_missing_topic_is_unknown() -> None:
+    response = alter(ShareDriver(), 0, topic="missing", index=-1)
+
+    assert response.error_code == ErrorCode.NONE
+    assert part(response, -1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_group_of_another_type_is_not_a_share_group() -> None:

@@ -34,6 +34,18 @@ def test_the_offsets_of_an_empty_group_are_deleted() -> None:
     )
 
 
+def test_topics_of_a_group_whose_offsets_were_altered_in_vain_have_results() -> None:
+    driver = ShareDriver()
+    request_class: Any = messages.AlterShareGroupOffsetsRequest
+    topic_class = request_class.AlterShareGroupOffsetsRequestTopic
+    request = request_class(group_id=GROUP, topics=[topic_class(topic_name=TOPIC, partitions=[])])
+    driver.ask(request, 0, broker_id=driver.coordinator_id)
+
+    results = delete(driver, TOPIC, "missing").responses
+
+    assert [result.error_code for result in results] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+
+
 def test_errors_of_the_group() -> None:
     driver = ShareDriver()
 
