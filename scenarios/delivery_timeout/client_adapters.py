@@ -208,7 +208,7 @@ def _aiokafka_config(client_id: str, deadline_ms: int) -> Config:
 SUBJECTS = (
     SubjectKind("ours", lambda: None, Ours),
     java_client("3.9.2"),
-    java_client("4.1.0"),
+    java_client("4.4.0"),
     python_client("kafka-python", "kafka-python", _kafka_python_config),
     python_client("confluent-kafka", "confluent-kafka", _confluent_config, _describe_librdkafka),
     python_client("aiokafka", "aiokafka", _aiokafka_config, is_idempotent=False),

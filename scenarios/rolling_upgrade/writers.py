@@ -23,7 +23,7 @@ BURST = 8
 """Records that are sent at once."""
 INTERVAL_MS = 150
 """Time between two bursts."""
-JAVA_VERSION = "4.1.0"
+JAVA_VERSION = "4.4.0"
 
 VALUE_BYTES = 100
 

@@ -11,7 +11,7 @@ from scenarios.clients.java import compile_java, java_command
 from scenarios.maven import fetch_jars
 from tests.interop.client_program import Lines
 
-VERSION = "4.1.0"
+VERSION = "4.4.0"
 BROKER_ASSIGNS_VERSION = "4.4.0"
 """A version whose threads can leave the assignment of tasks to the broker (KIP-1071)."""
 SOURCE = Path(__file__).with_name("java") / "WordCount.java"

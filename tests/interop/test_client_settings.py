@@ -32,7 +32,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[MockKafka]:
 @pytest.fixture(scope="module")
 def java() -> JavaClients:
     try:
-        return compile_java_clients("4.1.0")
+        return compile_java_clients("4.4.0")
     except CannotRunError as error:
         pytest.skip(str(error))
 

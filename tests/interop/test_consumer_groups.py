@@ -196,7 +196,7 @@ def test_java_consumers_share_partitions_and_take_over_from_a_leaver(
     brokers: MockKafka, topic: str
 ) -> None:
     try:
-        java = compile_java_clients("4.1.0")
+        java = compile_java_clients("4.4.0")
     except CannotRunError as error:
         pytest.skip(str(error))
     servers = brokers.bootstrap_servers

@@ -30,7 +30,7 @@ def _reader(name: str, folder: Any) -> Read:
     if name == "kafka-python":
         return _read_with_kafka_python
     if name == "java":
-        java = compile_java_clients("4.1.0")
+        java = compile_java_clients("4.4.0")
         return lambda servers, topic: len(
             java.run(
                 "consume",
@@ -91,7 +91,7 @@ def test_an_idle_consumer_gets_empty_incremental_responses_and_then_all_records(
 @pytest.mark.slow
 def test_a_java_consumer_with_a_rack_reads_from_the_follower_there() -> None:
     try:
-        java = compile_java_clients("4.1.0")
+        java = compile_java_clients("4.4.0")
     except CannotRunError as error:
         pytest.skip(str(error))
     config: dict[str, Any] = {**CONFIG, "replica.selector.class": RACK_AWARE}

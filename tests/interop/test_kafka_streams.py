@@ -14,7 +14,7 @@ from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
 from scenarios.maven import CannotRunError
-from tests.interop.kafka_streams import BROKER_ASSIGNS_VERSION, WordCount
+from tests.interop.kafka_streams import WordCount
 from tests.interop.raw_client import RawClient
 
 APPLICATIONS = {"once": "exactly_once_v2", "again": "at_least_once"}
@@ -230,7 +230,7 @@ def test_the_broker_gives_the_tasks_of_a_killed_instance_to_another(
 ) -> None:
     """With `group.protocol=streams` the broker has the topology and creates its topics."""
     try:
-        word_count = WordCount(tmp_path, BROKER_ASSIGNS_VERSION)
+        word_count = WordCount(tmp_path)
     except CannotRunError as error:
         pytest.skip(str(error))
     with MockKafka(brokers=1, config=BROKER_ASSIGNS) as kafka:

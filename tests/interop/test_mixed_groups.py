@@ -58,9 +58,9 @@ def go(tmp_path_factory: pytest.TempPathFactory) -> ClientProgram:
 
 @pytest.fixture(scope="module")
 def java() -> JavaClients:
-    """The programs of kafka-clients 4.1."""
+    """The programs of kafka-clients 4.4."""
     try:
-        return compile_java_clients("4.1.0")
+        return compile_java_clients("4.4.0")
     except CannotRunError as error:
         pytest.skip(str(error))
 

@@ -52,7 +52,7 @@ def python_sender(client: Client) -> Make:
 
 def java_sender(version: str) -> Make:
     def make(_: Path) -> Send:
-        java = compile_java_clients("4.1.0").with_version(version)
+        java = compile_java_clients("4.4.0").with_version(version)
 
         def send(servers: str) -> list[str]:
             done = java.run_unchecked("produce", servers, TOPIC, COUNT, enable_idempotence="true")
@@ -85,7 +85,7 @@ class Sender:
 
 
 SENDERS = {
-    "java": Sender(java_sender("4.1.0"), THROTTLED),
+    "java": Sender(java_sender("4.4.0"), THROTTLED),
     "kafka-python": Sender(python_sender(KAFKA_PYTHON), THROTTLED),
     "franz-go": Sender(program_sender(build_franz_go), THROTTLED),
     "kafka-clients": Sender(java_sender("2.6.3"), NOT_ENOUGH),

@@ -15,7 +15,7 @@ from scenarios.clients.deadline import Deadline
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import ComparedCluster, Setup, apache_cluster, our_cluster
 from tests.differential.tools import Command, Session, compare_session, tool_processes
-from tests.interop.kafka_streams import BROKER_ASSIGNS_VERSION, WordCount
+from tests.interop.kafka_streams import WordCount
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 
@@ -93,7 +93,7 @@ def wait_until_read(servers: str) -> None:
 def test_the_tool_prints_the_same_of_an_application(
     clusters: tuple[ComparedCluster, ComparedCluster], tmp_path: Path
 ) -> None:
-    application = WordCount(tmp_path, version=BROKER_ASSIGNS_VERSION)
+    application = WordCount(tmp_path)
     with ExitStack() as stack:
         for name, cluster in zip(("kafka", "ours"), clusters, strict=True):
             write_lines(cluster.servers)

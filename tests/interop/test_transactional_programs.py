@@ -23,7 +23,7 @@ from tests.interop.raw_client import RawClient
 from tests.interop.transactional_clients import Confluent
 from tests.transaction_requests import TransactionRequests
 
-JAVA_VERSIONS = ("3.9.2", "4.1.0")
+JAVA_VERSIONS = ("3.9.2", "4.4.0")
 RECORD_COUNT = 600
 COPIED_BEFORE_KILL = 20
 COMMIT_DELAY_MS = 150

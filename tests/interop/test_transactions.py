@@ -22,7 +22,7 @@ from tests.interop.transactional_clients import (
 )
 from tests.interop.transactional_copies import CRASHED, copy
 
-JAVA_VERSIONS = ("3.9.2", "4.1.0")
+JAVA_VERSIONS = ("3.9.2", "4.4.0")
 
 
 @pytest.fixture(params=PRODUCERS)
@@ -190,7 +190,7 @@ def java(request: pytest.FixtureRequest) -> JavaClients:
 def test_the_java_clients_consume_transform_and_produce_exactly_once(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
-    """Version 3.9 uses transaction version 1, version 4.1 version 2 (KIP-890)."""
+    """Version 3.9 uses transaction version 1, version 4.4 version 2 (KIP-890)."""
     check_copies_in_transactions(java, kafka_of_three, topic)
 
 

@@ -15,7 +15,7 @@ from tests.interop.client_program import ClientProgram
 from tests.interop.go_and_node_clients import build_franz_go
 from tests.interop.java_clients import compile_java_clients
 
-JAVA_VERSION = "4.1.0"
+JAVA_VERSION = "4.4.0"
 END_TIMEOUT_S = 60
 
 

@@ -10,6 +10,8 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -20,7 +22,6 @@ import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
@@ -244,11 +245,12 @@ public final class ShareClients {
             .anyMatch(listing -> listing.groupId().equals(group)));
     }
 
-    private static Long startOffset(Admin admin, String group, TopicPartition partition) throws Exception {
+    /** The class of the offset has another name since Kafka 4.2; both print it alike. */
+    private static String startOffset(Admin admin, String group, TopicPartition partition) throws Exception {
         ListShareGroupOffsetsSpec spec = new ListShareGroupOffsetsSpec().topicPartitions(List.of(partition));
-        OffsetAndMetadata found = admin.listShareGroupOffsets(Map.of(group, spec))
-            .partitionsToOffsetAndMetadata(group).get().get(partition);
-        return found == null ? null : found.offset();
+        Object found = admin.listShareGroupOffsets(Map.of(group, spec)).all().get().get(group).get(partition);
+        Matcher offset = Pattern.compile("(?i)\\b(start)?offset=(\\d+)").matcher(String.valueOf(found));
+        return offset.find() ? offset.group(2) : "null";
     }
 
     private static void advance(long milliseconds) throws Exception {

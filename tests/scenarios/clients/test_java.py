@@ -10,7 +10,7 @@ from scenarios.maven import CannotRunError
 def test_without_a_jdk_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(CannotRunError, match="the Java clients need a JDK"):
-        java.kafka_clients_jars("4.1.0")
+        java.kafka_clients_jars("4.4.0")
 
 
 def test_each_version_of_kafka_clients_has_its_own_jars(

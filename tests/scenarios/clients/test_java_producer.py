@@ -24,7 +24,7 @@ def lab() -> Iterator[MockKafka]:
 
 @pytest.fixture
 def client() -> JavaClient:
-    version = JavaClient("4.1.0")
+    version = JavaClient("4.4.0")
     reason = version.why_missing()
     if reason is not None:
         pytest.skip(reason)
@@ -94,7 +94,7 @@ def test_a_jvm_that_does_not_start_is_an_error_with_what_it_printed(
     monkeypatch.setattr(java_producer, "SOURCE", broken)
     monkeypatch.setattr(java, "fetch_jars", lambda *_: tmp_path)
     with pytest.raises(CannotRunError, match="nonsense"):
-        JavaClient("4.1.0").producer("127.0.0.1:1", {})
+        JavaClient("4.4.0").producer("127.0.0.1:1", {})
 
 
 def test_without_a_jdk_or_the_jars_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

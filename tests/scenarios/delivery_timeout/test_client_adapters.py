@@ -72,7 +72,7 @@ def test_a_client_that_is_not_installed_is_known_as_such(monkeypatch: pytest.Mon
     assert kind.why_missing() is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert kind.why_missing() == "not installed"
-    assert java_client("4.1.0").name == "Java 4.1.0"
+    assert java_client("4.4.0").name == "Java 4.4.0"
 
 
 def test_the_deadline_bounds_every_wait_of_a_java_producer() -> None:
