@@ -38,7 +38,7 @@ from broker.groups.group_table import GroupTable
 from broker.groups.joining import join as join_group
 from broker.groups.leaving import find_leavers
 from broker.groups.leaving import leave as leave_group
-from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
+from broker.groups.migration import can_downgrade, fill_downgraded, must_rebalance, upgrade
 from broker.groups.modern_group import group_not_found
 from broker.groups.modern_rules import GetModernRules, default_rules
 from broker.groups.requests import (
@@ -435,7 +435,7 @@ class GroupCoordinator:
         )
         if is_static and not was_classic and self._can_downgrade(group, frozenset()):
             classic = self._downgrade(group, frozenset(), now_ms)
-            if group.group_epoch > group.assignment_epoch:
+            if must_rebalance(group):
                 classic.prepare_rebalance(now_ms)
         return result
 

@@ -14,6 +14,7 @@ from broker.groups.consumer.embedded import (
     encode_assignment,
 )
 from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group import CONSUMER_PROTOCOL_TYPE, Group
@@ -109,6 +110,15 @@ def can_downgrade(
         and all(member.classic is not None for member in remaining)
         and policy.lower() in {"downgrade", "bidirectional"}
     )
+
+
+def must_rebalance(group: ConsumerGroup) -> bool:
+    """Return whether a group has to rebalance when it is downgraded and no member has left it.
+
+    A member that waits for partitions knows the generation without them, so that a stable classic
+    group would never tell it of them. Kafka rebalances only if there is no target yet.
+    """
+    return group.state is not ConsumerGroupState.STABLE
 
 
 @may_pause

@@ -202,6 +202,22 @@ def test_a_group_that_is_downgraded_before_it_has_a_target_rebalances() -> None:
     assert the_group(driver).state is GroupState.PREPARING_REBALANCE
 
 
+def test_a_group_that_is_downgraded_while_a_member_waits_for_partitions_rebalances() -> None:
+    driver = ConsumerDriver()
+    driver.join("new", group_instance_id="i")
+    (waiting,) = join(driver)
+    assert not partitions(sync(driver, waiting.member_id, waiting.generation_id))
+    driver.heartbeat("new", -2, group_instance_id="i")
+
+    (joined,) = join(driver, group_instance_id="i")
+
+    assert joined.generation_id == waiting.generation_id
+    kept = heartbeat(driver, waiting.member_id, waiting.generation_id)
+    assert kept is ErrorCode.REBALANCE_IN_PROGRESS
+    synced = sync(driver, joined.member_id, joined.generation_id, group_instance_id="i")
+    assert synced.error_code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_the_policy_can_forbid_downgrades(policy: str) -> None:
     driver = ConsumerDriver(group_consumer_migration_policy=policy)
