@@ -154,20 +154,30 @@ GROUP_BROKER_KEYS: Mapping[str, str] = MappingProxyType(
 )
 """The broker's keys that keys of groups get their values from."""
 
-# These have a minimum and a maximum: `group.consumer.min.session.timeout.ms` and so on.
-_BOUNDED = (
-    *_WITH_BROKER_DEFAULT,
-    "streams.assignment.interval.ms",
-    "streams.heartbeat.interval.ms",
-    "streams.session.timeout.ms",
+
+def _bounds(name: str) -> tuple[str, str]:
+    kind, _, rest = name.partition(".")
+    return f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+
+
+_BOUNDS: Mapping[str, tuple[str | None, str | None]] = MappingProxyType(
+    {
+        **{name: _bounds(name) for name in _WITH_BROKER_DEFAULT},
+        "streams.heartbeat.interval.ms": _bounds("streams.heartbeat.interval.ms"),
+        "streams.session.timeout.ms": _bounds("streams.session.timeout.ms"),
+        "streams.num.standby.replicas": (None, "group.streams.max.standby.replicas"),
+        "streams.assignment.interval.ms": _bounds("streams.assignment.interval.ms"),
+        "streams.task.offset.interval.ms": ("group.streams.min.task.offset.interval.ms", None),
+        "streams.num.warmup.replicas": (None, "group.streams.max.warmup.replicas"),
+    }
 )
-_HIGHEST = {
-    "streams.num.standby.replicas": "group.streams.max.standby.replicas",
-    "streams.num.warmup.replicas": "group.streams.max.warmup.replicas",
-}
+"""The broker's keys with the lowest and the highest value of each key, as Kafka checks them."""
 
 BROKER_VALUES_COUNT_SINCE: Release = (4, 3)
 """First release that checks a group with the broker's values of keys that are not set."""
+
+BOUNDS_HOLD_LATER_SINCE: Release = (4, 3)
+"""First release that keeps to the bounds it has now, also with values that were set before."""
 
 ONLY_SET_KEYS_COUNT_SINCE: Release = (4, 4)
 """First release that checks only the keys that a group sets, and shows the bounds of each."""
@@ -181,17 +191,30 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
-    """Return a value of a group: its own, the broker's `group.KEY`, or the default."""
+    """Return a value of a group: its own, the broker's `group.KEY`, or the default.
+
+    Its own was within the bounds of the broker when it was set; if these have changed, the nearest
+    value counts that they allow (Kafka's `GroupConfig.evaluate`).
+    """
     resources = config.resources
     if resources:  # each heartbeat comes here
         layer = resources.get((ResourceType.GROUP, group_id))
         if layer is not None and key in layer:
-            own = key_in(RESOURCE_KEYS[ResourceType.GROUP][key], release_of(config))
-            return parse_value(own, layer[key])
+            release = release_of(config)
+            own = key_in(RESOURCE_KEYS[ResourceType.GROUP][key], release)
+            value = parse_value(own, layer[key])
+            return _clamp(key, value, config) if release >= BOUNDS_HOLD_LATER_SINCE else value
     broker_key = GROUP_BROKER_KEYS.get(key)
     if broker_key is not None:
         return config[broker_key]
     return RESOURCE_KEYS[ResourceType.GROUP][key].default
+
+
+def _clamp(name: str, value: Any, broker_values: Mapping[str, Any]) -> Any:
+    low_key, high_key = _BOUNDS.get(name, (None, None))
+    if low_key is not None and value < broker_values[low_key]:
+        return broker_values[low_key]
+    return value if high_key is None else min(value, broker_values[high_key])
 
 
 @may_pause
@@ -264,24 +287,19 @@ def _bound_problem(
     values: Mapping[str, Any], broker_values: Mapping[str, Any], *, shows_bounds: bool
 ) -> str | None:
     """Return which value is outside of its bounds, which are shown or named."""
-    for name in _BOUNDED:
-        kind, _, rest = name.partition(".")
-        low_key, high_key = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
-        low, high = broker_values[low_key], broker_values[high_key]
-        if name not in values or low <= values[name] <= high:
+    for name, (low_key, high_key) in _BOUNDS.items():
+        if name not in values:
             continue
-        if shows_bounds:
+        is_low = low_key is not None and values[name] < broker_values[low_key]
+        is_high = high_key is not None and values[name] > broker_values[high_key]
+        if not is_low and not is_high:
+            continue
+        if shows_bounds and low_key is not None and high_key is not None:
+            low, high = broker_values[low_key], broker_values[high_key]
             return f"{name} must be in the range {low} to {high} inclusive."
-        if values[name] < low:
-            return f"{name} must be greater than or equal to {low_key}"
-        return f"{name} must be less than or equal to {high_key}"
-    name, low_key = "streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
-    if name in values and values[name] < broker_values[low_key]:
-        return f"{name} must be greater than or equal to {broker_values[low_key]}"
-    for name, high_key in _HIGHEST.items():
-        if name in values and values[name] > broker_values[high_key]:
-            high = broker_values[high_key] if shows_bounds else high_key
-            return f"{name} must be less than or equal to {high}"
+        key = low_key if is_low else high_key
+        bound = broker_values[key] if shows_bounds else key
+        return f"{name} must be {'greater' if is_low else 'less'} than or equal to {bound}"
     return None
 
 

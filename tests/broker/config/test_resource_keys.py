@@ -3,7 +3,8 @@
 import pytest
 
 from broker.config.broker_config import BrokerConfig
-from broker.config.resource_keys import group_problem
+from broker.config.resource_keys import group_problem, group_setting
+from protocol.configs import ResourceType
 
 LIMIT, LOCKS = "share.delivery.count.limit", "share.partition.max.record.locks"
 QUEUE = "errors.deadletterqueue.topic.name"
@@ -55,6 +56,56 @@ def test_the_bounds_of_the_brokers_hold_for_the_limits_of_a_group(
         assert refusal.startswith(f"{name} must be ")
         bound = "min" if value == "14999" else "max"
         assert f" than or equal to group.{name.partition('.')[0]}.{bound}." in refusal
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bound", "expected"),
+    [
+        ("consumer.session.timeout.ms", "46000", "group.consumer.min.session.timeout.ms", 50_000),
+        ("consumer.session.timeout.ms", "46000", "group.consumer.max.session.timeout.ms", 45_500),
+        ("consumer.session.timeout.ms", "45200", "group.consumer.max.session.timeout.ms", 45_200),
+        (LOCKS, "3000", "group.share.max.partition.max.record.locks", 2500),
+        ("streams.num.standby.replicas", "2", "group.streams.max.standby.replicas", 1),
+        (
+            "streams.task.offset.interval.ms",
+            "16000",
+            "group.streams.min.task.offset.interval.ms",
+            20_000,
+        ),
+        ("share.isolation.level", "read_committed", "group.share.max.size", "read_committed"),
+    ],
+)
+def test_since_kafka_4_3_a_group_keeps_to_bounds_that_have_changed(
+    name: str, value: str, bound: str, expected: object
+) -> None:
+    bounds = {
+        "group.consumer.min.session.timeout.ms": "50000",
+        "group.consumer.max.session.timeout.ms": "45500",
+        "group.share.max.partition.max.record.locks": "2500",
+        "group.streams.max.standby.replicas": "1",
+        "group.streams.min.task.offset.interval.ms": "20000",
+        "group.share.max.size": "10",
+    }
+    values = {
+        "group.consumer.session.timeout.ms": "50000" if "min" in bound else "45000",
+        bound: bounds[bound],
+    }
+    groups = {(ResourceType.GROUP, "g"): {name: value}}
+
+    config = BrokerConfig({"broker.api.versions": "4.4"} | values, resources=groups)
+    assert group_setting(config, "g", name) == expected
+
+
+def test_before_kafka_4_3_a_value_stays_when_the_bounds_change() -> None:
+    name = "consumer.session.timeout.ms"
+    groups = {(ResourceType.GROUP, "g"): {name: "46000"}}
+    values = {"group.consumer.max.session.timeout.ms": "45500"}
+
+    def timeout_ms(release: str) -> object:
+        config = BrokerConfig({"broker.api.versions": release} | values, resources=groups)
+        return group_setting(config, "g", name)
+
+    assert (timeout_ms("4.2"), timeout_ms("4.3")) == (46_000, 45_500)
 
 
 @pytest.mark.parametrize(("value", "bound"), [("1", "greater"), ("70000", "less")])
