@@ -4,7 +4,7 @@ A record of the queue has headers that say where the dead letter was, and a copy
 value if the group wants one. What cannot be written is archived without.
 
 Kafka writes with a Produce request to the leader of the queue's partition. Here the records get the
-same checks. It waits between two attempts for a time with some jitter, which is left out here.
+same checks.
 
 Sources: Kafka's `ShareGroupDLQStateManager` and `ShareGroupDLQRecordFetcher`, with their messages.
 """
@@ -122,8 +122,8 @@ class DeadLetterQueue:
         job.attempt_count += 1
         if job.attempt_count >= ATTEMPTS_MAX:
             return False
-        backoff_ms = min(BACKOFF_MAX_MS, BACKOFF_MS << job.attempt_count)
-        self._cluster.timers.schedule(now_ms + backoff_ms, partial(self._add, job))
+        delay_ms = backoff_ms(job.attempt_count, self._cluster.new_uuid().int)
+        self._cluster.timers.schedule(now_ms + delay_ms, partial(self._add, job))
         return True
 
     @may_pause
@@ -193,6 +193,16 @@ class DeadLetterQueue:
             except TooLargeError:
                 continue
         return found
+
+
+def backoff_ms(attempt_count: int, random: int) -> int:
+    """Return how long to wait after so many attempts, with a jitter of a fifth up and down.
+
+    `random` is a large integer that decides on the jitter. Source: Kafka's `ExponentialBackoff`.
+    """
+    middle_ms = BACKOFF_MS << attempt_count
+    jitter_ms = middle_ms // 5
+    return min(BACKOFF_MAX_MS, middle_ms - jitter_ms + random % (2 * jitter_ms))
 
 
 def _topic_problem(cluster: Cluster, group_id: str, name: str, topic: Topic | None) -> str | None:

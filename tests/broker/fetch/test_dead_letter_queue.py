@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.fetch.dead_letter_queue import BACKOFF_MS, RECORDS_PER_STEP
+from broker.fetch.dead_letter_queue import BACKOFF_MAX_MS, BACKOFF_MS, RECORDS_PER_STEP, backoff_ms
 from protocol.errors import ErrorCode
 from protocol.records import Record, read_records
 from tests.broker.cluster_builder import NOW_MS
@@ -192,6 +192,9 @@ def test_a_queue_without_a_leader_is_tried_again() -> None:
     assert start(driver) == 0
 
     topic.partitions[0].leader_id = 1
+    driver.advance(BACKOFF_MS)
+    take_steps(driver)
+    assert start(driver) == 0
     driver.advance(2 * BACKOFF_MS)
     take_steps(driver)
 
@@ -208,10 +211,34 @@ def test_after_five_attempts_dead_letters_are_archived_in_any_case() -> None:
 
     for exponent in (1, 2, 3, 4):
         assert start(driver) == 0
-        driver.advance(BACKOFF_MS << exponent)
+        driver.advance((BACKOFF_MS << exponent) * 6 // 5)
         take_steps(driver)
 
     assert start(driver) == 1
+
+
+def test_the_time_until_the_next_attempt_varies_by_a_fifth_up_and_down() -> None:
+    assert [backoff_ms(1, random) for random in (0, 400, 799, 800)] == [1600, 2000, 2399, 1600]
+    assert (backoff_ms(4, 0), backoff_ms(4, 6399)) == (12_800, 19_199)
+    assert backoff_ms(6, 0) == BACKOFF_MAX_MS
+
+
+def test_two_queues_do_not_wait_equally_long() -> None:
+    def waited_ms(partition_index: int) -> int:
+        driver = dead_driver()
+        for _ in range(partition_index):
+            driver.cluster.new_uuid()
+        topic = driver.cluster.topics.get(QUEUE)
+        assert topic is not None
+        topic.partitions[0].leader_id = -1
+        reject(driver, b"a")
+        topic.partitions[0].leader_id = 1
+        begin_ms = driver.now_ms
+        while start(driver) == 0:
+            driver.advance(1)
+        return driver.now_ms - begin_ms
+
+    assert waited_ms(0) != waited_ms(1)
 
 
 def test_a_new_leader_goes_on_with_dead_letters() -> None:
