@@ -38,11 +38,24 @@ class Broker:
     """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
     is_unregistered_controller: bool = False
     """Whether its registration as a controller was removed, until it is started again."""
+    start_count: int = 0
+    """How often it was started again after it was down."""
     endpoints: dict[str, Address] = field(default_factory=dict)
     altered_endpoints: dict[str, Address] = field(default_factory=dict)
     """The addresses that `advertised.listeners` has at run time, in place of `endpoints`."""
     bound: dict[str, str] = field(default_factory=dict)
     """Where it listens, by the name of the listener: `127.0.0.1:9092`."""
+
+    def note_start(self) -> None:
+        """Forget what ends with the next start, before the broker is up."""
+        self.is_out_of_memory = self.is_unregistered_controller = False
+        if self.availability is Availability.DOWN:
+            self.start_count += 1
+
+    @property
+    def incarnation(self) -> tuple[int, int]:
+        """Another value after each start of each broker."""
+        return self.node_id, self.start_count
 
     @property
     def advertised(self) -> dict[str, Address]:

@@ -223,7 +223,7 @@ class Cluster:
     def set_availability(self, broker: Broker, availability: Availability) -> None:
         """Set whether the sockets of a broker accept and respond, and notify the server."""
         if availability is Availability.UP:
-            broker.is_out_of_memory = broker.is_unregistered_controller = False
+            broker.note_start()
         if broker.availability is not availability:
             broker.availability = availability
             self.transactions.disconnect(broker.node_id)

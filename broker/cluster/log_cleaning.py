@@ -24,7 +24,9 @@ from broker.cluster.topics import Partition
 from producer_state.rules import SEQUENCE_MAX
 from protocol.records import (
     CONTROL_FLAG,
+    RECORD_BYTES_MAX,
     BatchHeader,
+    OversizedRecordError,
     Record,
     read_header,
     read_records,
@@ -43,6 +45,7 @@ class LogCleaning:
         self._found = found
         self._now_ms = found.now_ms
         self._delete_retention_ms = settings.delete_retention_ms
+        self._record_bytes_max = settings.record_bytes_max
         self._last_offsets: dict[bytes, int] = {}
         """Offset of the last record of each key in the dirty part."""
         self._transactions = self._new_transactions()
@@ -52,6 +55,10 @@ class LogCleaning:
         """Clean, and yield after each short step; `freed_bytes` is set with the last change.
 
         Nothing changes if records are deleted between two steps: the next check looks at the rest.
+
+        Raises:
+            OversizedRecordError: a compressed record of the dirty part is larger than the limit of
+                the topic, which was higher when it was stored. Nothing has changed.
         """
         log, found = self._partition.log, self._found
         start_offset, segments = log.log_start_offset, log.segments
@@ -101,7 +108,7 @@ class LogCleaning:
             is_aborted = self._transactions.is_aborted(header)
             if is_aborted or _last_offset(header) < first_dirty_offset:
                 continue
-            for record in (yield from _records_of(batch)) or ():
+            for record in (yield from _records_of(batch, self._record_bytes_max)) or ():
                 if record.key is not None and record.offset >= first_dirty_offset:
                     last_offsets[record.key] = record.offset
 
@@ -180,16 +187,24 @@ class _SegmentsOfKept:
         segments[self._number].add((batch,), self._groups[self._number][-1].modified_ms)
 
 
-def _records_of(batch: bytes) -> Generator[None, None, list[Record] | None]:
-    """Return the records of a batch; None if it can't be decoded: a fault damaged it."""
+def _records_of(
+    batch: bytes, record_bytes_max: int = RECORD_BYTES_MAX
+) -> Generator[None, None, list[Record] | None]:
+    """Return the records of a batch; None if it can't be decoded: a fault damaged it.
+
+    Raises:
+        OversizedRecordError: a compressed record is larger than `record_bytes_max`.
+    """
     records: list[Record] = []
     if read_header(batch, 0).records_count == 0:
         return records
     try:
-        for number, record in enumerate(read_records(batch), 1):
+        for number, record in enumerate(read_records(batch, record_bytes_max=record_bytes_max), 1):
             records.append(record)
             if number % RECORDS_PER_STEP == 0:
                 yield
+    except OversizedRecordError:
+        raise
     except ValueError:
         return None
     return records

@@ -219,6 +219,7 @@ class LogSegments:
         "end_offset",
         "freed_bytes",
         "segments",
+        "uncleanable_for",
     )
 
     def __init__(self) -> None:
@@ -228,6 +229,8 @@ class LogSegments:
         """Bytes of deleted records whose segment is still there."""
         self.cleaned: CleanedOffsets | None = None
         """None until the log cleaner has cleaned the log."""
+        self.uncleanable_for: tuple[int, int] | None = None
+        """The incarnation of the broker whose log cleaner could not clean the log."""
         self._emptied_ms = -1
         """When the last segment was removed: Kafka begins another one then, without records."""
         self._settings_until: list[tuple[int, SegmentSettings]] = []

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from broker.cluster.log_segments import LogSegments
 from broker.cluster.topics import Partition
+from protocol.records import RECORD_BYTES_MAX
 
 _ALWAYS_MS = -(2**63)
 
@@ -19,6 +20,7 @@ class CleaningSettings(NamedTuple):
     compaction_lag_max_ms: int
     dirty_ratio_min: float
     delete_retention_ms: int
+    record_bytes_max: int = RECORD_BYTES_MAX
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "CleaningSettings":
@@ -28,6 +30,7 @@ class CleaningSettings(NamedTuple):
             config["max.compaction.lag.ms"],
             config["min.cleanable.dirty.ratio"],
             config["delete.retention.ms"],
+            config["max.decompressed.message.bytes"],
         )
 
 

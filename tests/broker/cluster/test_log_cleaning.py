@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.cluster.brokers import Availability
 from protocol.records import COMPRESSION_MASK, DELETE_HORIZON_FLAG, Record, read_header
 from tests.broker.cluster.cleaned_topic import (
     BACKOFF_MS,
@@ -141,6 +142,53 @@ def test_a_damaged_batch_stays_as_it_is() -> None:
     topic.fill()
     topic.advance()
     assert [read_header(batch, 0).base_offset for batch in topic.batches()][:2] == [1, 2]
+
+
+def test_a_record_above_the_limit_of_its_topic_stops_the_cleaner_until_the_leader_restarts() -> (
+    None
+):
+    config = CONFIG | {"cleanup.policy": "compact,delete"}
+    topic = CleanedTopic(**{"cleanup.policy": "compact,delete"})
+    topic.append((b"a", b"1" * 100), compression="gzip")
+    topic.append((b"a", b"2"))
+    topic.fill()
+
+    limited = config | {"max.decompressed.message.bytes": "50"}
+    topic.cluster.alter_topic_config(topic.topic, limited)
+    topic.advance()
+    assert topic.seen() == [(0, b"a"), (1, b"a")]
+
+    old = {"max.compaction.lag.ms": "1", "retention.ms": "1"}
+    topic.cluster.alter_topic_config(topic.topic, config | old)
+    topic.advance()
+    assert topic.seen() == [(0, b"a"), (1, b"a")]
+
+    broker = topic.cluster.brokers[1]
+    topic.cluster.set_availability(broker, Availability.ISOLATED)
+    topic.cluster.set_availability(broker, Availability.UP)
+    topic.advance()
+    assert topic.seen() == [(0, b"a"), (1, b"a")]
+
+    topic.cluster.alter_topic_config(topic.topic, config)
+    topic.cluster.set_availability(broker, Availability.DOWN)
+    topic.cluster.set_availability(broker, Availability.UP)
+    topic.advance()
+    assert topic.seen() == [(1, b"a")]
+
+
+def test_a_record_above_the_limit_that_was_cleaned_before_stops_no_cleaning() -> None:
+    topic = CleanedTopic()
+    topic.append((b"a", b"1" * 100), compression="gzip")
+    topic.fill()
+    topic.advance()
+
+    limited = CONFIG | {"max.decompressed.message.bytes": "50"}
+    topic.cluster.alter_topic_config(topic.topic, limited)
+    topic.append((b"a", b"2"))
+    topic.fill()
+    topic.advance()
+
+    assert topic.seen() == [(4, b"a")]
 
 
 def test_deleted_records_in_the_middle_of_a_cleaning_stop_it() -> None:
