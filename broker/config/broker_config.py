@@ -26,6 +26,7 @@ from broker.config.keys import (
     shortened,
 )
 from broker.config.release_keys import is_known, key_in, release_defaults
+from broker.config.repeated_elements import TAGS, repetition_problem
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.releases import Release
@@ -416,10 +417,15 @@ def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
     release = _release_in(texts)
     given = parse_overrides(texts, release)
     values = {**_DEFAULTS, **release_defaults(release), **given}
-    problem = requirement_problem(values)
+    problem = requirement_problem(values) or _tags_problem(texts, release)
     if problem is not None:
         raise ConfigError(problem)
     problem = release_problem(values["cluster.features"], release)
     if problem is not None:
         raise ConfigError(f"cluster.features: {problem}")
     return values
+
+
+def _tags_problem(texts: Mapping[str, str], release: Release) -> str | None:
+    name = f"group.{TAGS}"
+    return repetition_problem(name, texts.get(name, "")) if is_known(name, release) else None

@@ -1,4 +1,4 @@
-"""Warn of elements that a list has more than once: they count once (KIP-1161)."""
+"""Elements that a list has more than once: they count once with a warning (KIP-1161), or never."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,15 @@ from broker.config.release_keys import key_in
 from broker.config.values import split_list
 from broker.log import log
 from protocol.releases import Release
+
+TAGS = "streams.rack.aware.assignment.tags"
+"""The key of a group, and behind `group.` of the broker, whose elements must differ."""
+
+
+def repetition_problem(name: str, text: str) -> str | None:
+    """Return why tags for assignments by rack cannot be used, in the words of Kafka, or None."""
+    tags = split_list(text)
+    return f"{name} must not contain duplicate tag keys." if len(set(tags)) < len(tags) else None
 
 
 def warn_of_repetitions(

@@ -28,12 +28,12 @@ from broker.config.keys import (
     internal_key,
 )
 from broker.config.release_keys import is_known, key_in
+from broker.config.repeated_elements import TAGS, repetition_problem
 from broker.config.values import (
     at_least,
     one_of,
     parse_value,
     share_auto_offset_reset,
-    split_list,
 )
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
@@ -107,7 +107,7 @@ MATCH_PARAMETERS = frozenset(
 )
 """What a `match` of client metrics may compare."""
 
-_ASSIGNOR, _TAGS = "streams.assignor.name", "streams.rack.aware.assignment.tags"
+_ASSIGNOR = "streams.assignor.name"
 _INTERVAL = ".assignment.interval.ms"
 """The end of keys that Kafka 4.3 checks only if they are set."""
 
@@ -228,8 +228,9 @@ def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) ->
     for name in in_hash_order(layer):
         if name not in keys or not is_known(name, release):
             return f"Unknown group config name: {name}"
-    if release >= ONLY_SET_KEYS_COUNT_SINCE and _repeats_tags(layer):
-        return f"{_TAGS} must not contain duplicate tag keys."
+    problem = repetition_problem(TAGS, layer.get(TAGS, ""))
+    if problem is not None:
+        return problem
     try:
         values = _parse(GROUP_RESOURCE_KEYS, layer, release)
     except ConfigError as error:
@@ -249,11 +250,6 @@ def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) ->
     return _bound_problem(others | values, broker_values, shows_bounds=False) or _heartbeat_problem(
         others | values
     )
-
-
-def _repeats_tags(layer: Mapping[str, str]) -> bool:
-    tags = split_list(layer.get(_TAGS, ""))
-    return len(set(tags)) < len(tags)
 
 
 def _assignor_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
