@@ -10,7 +10,7 @@ from client.admin import Admin
 from client.errors import ApiError
 from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, PartitionKey, PartitionOffset
-from client.tools import group_tables, offset_reset, streams_tables
+from client.tools import group_tables, internal_topics, offset_reset, streams_tables
 from client.tools.session import ToolError, admin_of, exit_status, tool_parser
 from protocol.errors import ErrorCode
 from protocol.regular_expressions import regex_problem
@@ -112,6 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="with --reset-offsets: all with an offset, of a streams group its source topics",
     )
     _add_reset_options(parser)
+    internal_topics.add_options(parser)
     return parser
 
 
@@ -183,6 +184,9 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             parser.error(f"--reset-offsets needs one of {options}")
         if parsed.execute and parsed.dry_run:
             parser.error("--dry-run excludes --execute")
+    problem = internal_topics.option_problem(parsed)
+    if problem is not None:
+        parser.error(problem)
 
 
 def _connect_and_run(parsed: argparse.Namespace) -> None:
@@ -294,6 +298,17 @@ def reset_offsets(admin: Admin, parsed: argparse.Namespace) -> None:
         resets[group_id] = offset_reset.new_offsets(admin, group_id, group, parsed)
         if parsed.execute:
             _commit(admin, group_id, group, resets[group_id])
+    failure = internal_topics.delete_after_reset(
+        admin, internal_topics.topics_to_delete(admin, resets, parsed)
+    )
+    _print_resets(parsed, resets)
+    if failure is not None:
+        raise failure
+
+
+def _print_resets(
+    parsed: argparse.Namespace, resets: Mapping[str, Mapping[PartitionKey, int]]
+) -> None:
     if parsed.export:
         has_group = len(parsed.group) != 1
         for group_id, offsets in resets.items():
@@ -324,13 +339,18 @@ def delete(admin: Admin, parsed: argparse.Namespace) -> None:
         listing.group_id: _NOUNS.get(listing.group_type, "Consumer").lower()
         for listing in admin.list_groups()
     }
-    outcomes = admin.delete_groups(_group_ids(admin, parsed))
+    group_ids = _group_ids(admin, parsed)
+    topics = internal_topics.topics_to_delete(admin, group_ids, parsed)
+    outcomes = admin.delete_groups(group_ids)
     deleted: dict[str, list[str]] = {}
     for group_id, error in outcomes.items():
         if error is None:
             deleted.setdefault(nouns.get(group_id, "consumer"), []).append(f"'{group_id}'")
     for noun, names in deleted.items():
         print(f"Deletion of requested {noun} groups ({', '.join(names)}) was successful.")
+    internal_topics.delete_after_groups(
+        admin, {group_id: names for group_id, names in topics.items() if outcomes[group_id] is None}
+    )
     for group_id, error in outcomes.items():
         if error is not None:
             raise ApiError(

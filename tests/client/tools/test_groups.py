@@ -8,7 +8,7 @@ import pytest
 
 from client.admin import Admin
 from client.errors import ApiError
-from client.resources import PartitionOffset
+from client.resources import NewTopic, PartitionOffset
 from client.tools import groups
 from mock_kafka import MockKafka
 from tests.client.running_cluster import admin_without_groups, running_cluster
@@ -246,10 +246,56 @@ def test_only_offsets_that_a_streams_group_has_are_reset(run_newest: Tool) -> No
     assert run_newest("--delete --group s") == [deleted.split()]
 
 
+def test_a_streams_group_is_deleted_with_its_internal_topics(run_newest: Tool) -> None:
+    StreamsMember(run_newest.admin, "s").leave()
+    StreamsMember(run_newest.admin, "s2", changelog="no-internal-name").leave()
+    printed = run_newest("--delete --all-groups --delete-all-internal-topics")
+    text = [" ".join(words) for words in printed]
+    assert text == [
+        "Deletion of requested streams groups ('s', 's2') was successful.",
+        "Deletion of associated internal topics of the streams groups ('s') was successful.",
+    ]
+    assert run_newest.errors == (
+        "The internal topic 'no-internal-name' is not inferred as internal and thus will not be"
+        " deleted with the group 's2'.\n"
+    )
+    names = run_newest.admin.list_topics()
+    assert CHANGELOG not in names
+    assert {"t", "no-internal-name"} <= set(names)
+
+
+def test_internal_topics_are_deleted_after_a_reset(run_newest: Tool) -> None:
+    StreamsMember(run_newest.admin, "s").leave()
+    run_newest.admin.alter_group_offsets("s", {("t", 0): PartitionOffset(0)})
+    reset = "--reset-offsets --group s --topic t:0 --to-latest --execute"
+    rows = [["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"], ["s", "t", "0", "3"]]
+    assert run_newest(f"{reset} --delete-all-internal-topics") == rows
+    assert CHANGELOG not in run_newest.admin.list_topics()
+    assert run_newest.refused(f"{reset} --delete-internal-topic {CHANGELOG}") == (
+        "Deleting internal topics for group 's' failed because the topics do not exist."
+    )
+    run_newest.admin.create_topics([NewTopic("s-other-changelog", 1)])
+    assert run_newest(f"{reset} --delete-internal-topic s-other-changelog") == rows
+    assert "s-other-changelog" not in run_newest.admin.list_topics()
+
+
+def test_topics_that_cannot_be_deleted_with_their_group_are_named(run_newest: Tool) -> None:
+    StreamsMember(run_newest.admin, "s").leave()
+    run_newest.admin.delete_topics([CHANGELOG])
+    printed = run_newest("--delete --group s --delete-all-internal-topics")
+    assert [" ".join(words) for words in printed][1:3] == [
+        f"Failed to delete internal topic: {CHANGELOG}",
+        "Deletion of some associated internal topics failed:",
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [
         "--describe",
+        "--describe --group s --delete-all-internal-topics",
+        "--reset-offsets --group s --topic t --to-latest --delete-all-internal-topics",
+        "--delete --group s --delete-internal-topic t",
         "--describe --group g --all-groups",
         "--describe --group g --members --state",
         "--delete-offsets --group g",
