@@ -175,7 +175,6 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "groups_names": GROUPS,
     "topic_name": TOPICS,
     "subscribed_topic_names": TOPICS,
-    "source_topics": TOPICS,
     "TxnOffsetCommit.name": TOPICS,
     "topic_id": ("topic_id#0", "topic_id#0", "topic_id#1", "topic_id#9"),
     "timeout_ms": (5000, 30_000, 30_000, 30_000, 0, -1),
