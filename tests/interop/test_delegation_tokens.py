@@ -33,7 +33,7 @@ CONFIG: dict[str, ConfigValue] = {
 
 def test_a_client_with_a_token_is_its_owner_until_the_token_expires(tmp_path: Path) -> None:
     try:
-        compiled = compile_tools(tmp_path, "4.1")
+        compiled = compile_tools(tmp_path, "4.4")
     except CannotRunError as error:
         pytest.skip(str(error))
     produce = "console-producer --topic orders --bootstrap-server {sasl} --producer.config "

@@ -15,7 +15,8 @@ from mock_kafka import ConfigValue, MockKafka
 from protocol.errors import ErrorCode
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.java import java_command
-from scenarios.maven import CannotRunError, fetch_jars
+from scenarios.maven import CannotRunError
+from tests.differential.tools import fetch_tools
 from tests.interop.client_program import ClientProgram, RunningProgram
 from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import JavaClients, compile_java_clients
@@ -279,7 +280,7 @@ class TransactionsTool:
 def tool_jars() -> Path:
     """Return the jars of Kafka's tools; skip without Java or Maven Central."""
     try:
-        return fetch_jars("kafka-tools-4.1.0", ("org.apache.kafka:kafka-tools:4.1.0",))
+        return fetch_tools("4.4")
     except CannotRunError as error:
         pytest.skip(str(error))
 
