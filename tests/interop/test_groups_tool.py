@@ -54,7 +54,15 @@ COMPARED = [
     ("streams-groups", "--reset-offsets --group idle --input-topic t --to-latest --dry-run"),
     ("streams-groups", "--reset-offsets --group idle --all-input-topics --to-current --execute"),
     ("streams-groups", "--delete-offsets --group idle --input-topic t:0"),
+    (
+        "streams-groups",
+        (
+            "--reset-offsets --group idle --all-input-topics --to-latest --execute"
+            " --delete-internal-topic idle-store-changelog"
+        ),
+    ),
     ("streams-groups", "--delete --group idle"),
+    ("streams-groups", "--delete --group idle --delete-all-internal-topics"),
 ]
 
 
@@ -159,10 +167,11 @@ def test_the_output_is_that_of_kafkas_tools(
 
         with groups(kafka), open_admin(servers) as admin:
             kafka.produce("t", b"1", partition=0)
-            StreamsMember(admin, "streams")
+            member = StreamsMember(admin, "streams")
 
             def prepare() -> None:
-                StreamsMember(admin, "idle").leave()
+                member.stay()
+                StreamsMember(admin, "idle", changelog="idle-store-changelog").leave()
                 admin.alter_group_offsets("empty", {("t", 0): PartitionOffset(0)})
                 offsets = {("t", index): PartitionOffset(0) for index in range(3)}
                 admin.alter_group_offsets("idle", offsets)
