@@ -140,7 +140,7 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("group.streams.min.task.offset.interval.ms",               INT,      15_000,      at_least(1),   READ_ONLY, is_internal=True),
     ConfigKey("group.streams.rack.aware.assignment.tags",                LIST,     (),          ListRule(),        READ_ONLY),
     ConfigKey("group.streams.task.offset.interval.ms",                   INT,      60_000,      at_least(1),   READ_ONLY, is_internal=True),
-    ignored_key("group.streams.topology.description.plugin.class",         CLASS,    None,        None,          READ_ONLY),
+    ConfigKey("group.streams.topology.description.plugin.class",         CLASS,    None,        None,          READ_ONLY),
     ConfigKey("group.streams.session.timeout.ms",                        INT,      45_000,      at_least(1),   READ_ONLY),
     ignored_key("offsets.commit.timeout.ms",                               INT,      5000,        at_least(1),   READ_ONLY),
     ignored_key("offsets.load.buffer.size",                                INT,      5_242_880,   at_least(1),   READ_ONLY),

@@ -4,6 +4,8 @@ The groups are in the table of groups, with those of the other protocols that co
 Source: Kafka's `GroupMetadataManager`, with its messages.
 """
 
+from dataclasses import replace
+
 from broker.errors import Refusal
 from broker.groups.any_group import is_empty, tombstones_of
 from broker.groups.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
@@ -11,6 +13,7 @@ from broker.groups.consumer.topics import TopicSource
 from broker.groups.group import Group
 from broker.groups.group_records import AppendRecords
 from broker.groups.group_table import GroupTable
+from broker.groups.modern_group import unknown_member
 from broker.groups.modern_rules import GetModernRules
 from broker.groups.streams.endpoints import partitions_of
 from broker.groups.streams.group import StreamsGroup
@@ -18,6 +21,11 @@ from broker.groups.streams.heartbeat import check_member
 from broker.groups.streams.membership import StreamsMembership, StreamsSetting
 from broker.groups.streams.requests import StreamsHeartbeat, StreamsHeartbeatResult
 from broker.groups.streams.tasks import Tasks
+from broker.groups.streams.topology_description import (
+    ASKED_SINCE_VERSION,
+    PLUGIN_KEY,
+    TopologyDescription,
+)
 from broker.timers import Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
@@ -59,7 +67,52 @@ class StreamsGroupCoordinator:
         is_new = self._table.get(request.group_id) is not group
         if is_new:
             self._put(group, now_ms)
-        return self.membership.heartbeat(group, request, checked, now_ms, is_new=is_new)
+        result = self.membership.heartbeat(group, request, checked, now_ms, is_new=is_new)
+        return replace(result, needs_description=self._must_ask(group, request, result, now_ms))
+
+    def _must_ask(
+        self,
+        group: StreamsGroup,
+        request: StreamsHeartbeat,
+        result: StreamsHeartbeatResult,
+        now_ms: int,
+    ) -> bool:
+        """Return whether the member of a heartbeat shall describe its topology."""
+        can_be_asked = self.keeps_descriptions and request.api_version >= ASKED_SINCE_VERSION
+        if not can_be_asked or group.topology is None:
+            return False
+        return group.stored.must_ask(group.topology.epoch, result.statuses, now_ms)
+
+    @property
+    def keeps_descriptions(self) -> bool:
+        """Whether groups keep descriptions of their topologies."""
+        return self._table.config[PLUGIN_KEY] is not None
+
+    def store_description(
+        self,
+        group_id: str,
+        member_id: str,
+        topology_epoch: int,
+        description: TopologyDescription,
+        now_ms: int,
+    ) -> Refusal | None:
+        """Store the description of a topology that a member sends; return why it is refused."""
+        group = self.find(group_id)
+        if isinstance(group, Refusal):
+            return group
+        if member_id not in group.members:
+            return unknown_member(group, member_id)
+        current_epoch = -1 if group.topology is None else group.topology.epoch
+        problem = description.problem
+        if topology_epoch != current_epoch:
+            problem = (
+                f"Topology epoch {topology_epoch} does not match the group's current topology"
+                f" epoch {current_epoch}."
+            )
+        if problem is not None:
+            return Refusal(ErrorCode.INVALID_REQUEST, problem)
+        self.membership.store_description(group, topology_epoch, description, now_ms)
+        return None
 
     def assigned_partitions(self, group: StreamsGroup, tasks: Tasks) -> list[tuple[str, list[int]]]:
         """Return the topics that tasks read, each with its partition indexes in order."""

@@ -11,6 +11,9 @@ Behaviour:
       fit together, the initial rebalance delay or the assignment interval; what a member lacks
       (client tags, v1); and that a member has asked for a shutdown of the application.
     - Members with an endpoint get the partitions of all endpoints when these have changed.
+    - A member is asked for the description of its topology (v1, KIP-1331) if the group has none and
+      group.streams.topology.description.plugin.class names a class, whichever: at once, and again
+      after 30 s, then after twice as long each time, up to an hour.
     - Before Kafka 4.4 (broker.api.versions) static members, task offsets and warm-up tasks are
       INVALID_REQUEST.
     - UNSUPPORTED_VERSION unless the feature streams.version is 1 and
@@ -23,7 +26,6 @@ Gaps:
     - Source topics by regular expression are INVALID_REQUEST, and no member gets warm-up tasks, as
       in Kafka 4.4.
     - A group may have up to 20,000 tasks (STREAMS_INVALID_TOPOLOGY). Kafka has no limit.
-    - There is no topology description plugin (KIP-1331).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -255,6 +257,7 @@ def _response(
         active_tasks=None if tasks is None else _task_ids(tasks.active, version),
         standby_tasks=None if tasks is None else _task_ids(tasks.standby, version),
         warmup_tasks=None if tasks is None else [],
+        topology_description_required=result.needs_description,
         endpoint_information_epoch=result.endpoint_epoch,
         partitions_by_user_endpoint=(
             None if endpoints is None else [_endpoint(found, version) for found in endpoints]

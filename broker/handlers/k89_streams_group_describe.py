@@ -4,8 +4,8 @@ Behaviour:
     - Returns the state, the epochs, the topology and the members of streams groups, with their
       current and target tasks. While the group works the topology has the partition counts of its
       internal topics, else it is as the first member sent it.
-    - v1 adds the assignor, and a description of the topology that is never stored: its status is
-      1 if it was requested, else 0.
+    - v1 adds the assignor, and the description of the topology if it is requested (KIP-1331), with
+      a status: 0 for not requested, 1 for not stored, 3 if it is there.
     - GROUP_ID_NOT_FOUND for a group that does not exist or is of another type, NOT_COORDINATOR for
       a group of another coordinator, INVALID_GROUP_ID for an empty id.
     - UNSUPPORTED_VERSION unless the feature streams.version is 1 and
@@ -14,6 +14,7 @@ Behaviour:
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
 from broker.cluster.cluster import Cluster
@@ -34,6 +35,7 @@ from protocol.pacing import may_pause, paced
 
 NOT_REQUESTED = 0
 NOT_STORED = 1
+AVAILABLE = 3
 """Whether there is a description of the topology (KIP-1331)."""
 
 _Response = messages.StreamsGroupDescribeResponse
@@ -42,6 +44,9 @@ _Subtopology = _Group.Topology.Subtopology
 _Topic = _Subtopology.TopicInfo
 _Member = _Group.Member
 _Assignment = _Member.Assignment
+_Description = _Group.TopologyDescription
+_Described = _Description.TopologyDescriptionSubtopology
+_Store = _Description.TopologyDescriptionGlobalStore
 
 
 @handles(ApiKey.STREAMS_GROUP_DESCRIBE)
@@ -62,7 +67,7 @@ def handle_streams_group_describe(
             if request.include_authorized_operations:
                 group.authorized_operations = bit_field(GROUP_OPERATIONS)
             if request.include_topology_description:
-                group.topology_description_status = NOT_STORED
+                _add_description(group, cluster, version)
     return _Response(version=version, groups=groups)
 
 
@@ -118,6 +123,42 @@ def _topology(group: StreamsGroup, version: int) -> _Group.Topology:
                 repartition_source_topics=_topics(subtopology.repartition_source_topics, version),
             )
             for subtopology in paced(subtopologies)
+        ],
+    )
+
+
+@may_pause
+def _add_description(described: _Group, cluster: Cluster, version: int) -> None:
+    """Add the description that the group has of its current topology, and its status."""
+    described.topology_description_status = NOT_STORED
+    group = cluster.groups.streams.find(described.group_id)
+    if isinstance(group, Refusal) or described.topology is None:
+        return
+    found = group.stored.description
+    is_current = group.stored.epoch == described.topology.epoch
+    if found is None or not is_current or not cluster.groups.streams.keeps_descriptions:
+        return
+    described.topology_description_status = AVAILABLE
+    described.topology_description = _Description(
+        version=version,
+        subtopologies=[
+            _Described(
+                version=version,
+                subtopology_id=subtopology_id,
+                nodes=[
+                    _Described.TopologyDescriptionNode(version=version, **asdict(node))
+                    for node in paced(nodes)
+                ],
+            )
+            for subtopology_id, nodes in paced(found.subtopologies)
+        ],
+        global_stores=[
+            _Store(
+                version=version,
+                source=_Store.TopologyDescriptionNode(version=version, **asdict(source)),
+                processor=_Store.TopologyDescriptionNode(version=version, **asdict(processor)),
+            )
+            for source, processor in paced(found.global_stores)
         ],
     )
 

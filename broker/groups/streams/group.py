@@ -29,6 +29,11 @@ from broker.groups.streams.streams_group_records import (
 from broker.groups.streams.task_owners import TaskOwners
 from broker.groups.streams.tasks import NOTHING_TARGETED, TargetTasks
 from broker.groups.streams.topology import Topology
+from broker.groups.streams.topology_description import (
+    UNCERTAIN,
+    StoredDescription,
+    TopologyDescription,
+)
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -83,6 +88,7 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         self.validated_topology_epoch = -1
         """The epoch of the topology if the group can work with it, or -1."""
         self.assignment_configs: Mapping[str, str] = {}
+        self.stored = StoredDescription()
         self.owners = TaskOwners()
         self.creation_errors: dict[str, CreationError] = {}
         """Why internal topics could not be created, by name."""
@@ -95,6 +101,7 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
         self.reported_offsets: dict[str, ReportedOffsets] = {}
+        self.stored.forget_asking()
 
     # Members ---------------------------------------------------------------------------------
 
@@ -141,11 +148,26 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
         self._metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
         self.assignment_configs = configs
+        self._write_epoch()
+
+    def _write_epoch(self) -> None:
         self.unwritten.append(
             epoch_record(
-                self.group_id, self.group_epoch, metadata_hash, validated_topology_epoch, configs
+                self.group_id,
+                self.group_epoch,
+                self._metadata_hash,
+                self.validated_topology_epoch,
+                self.assignment_configs,
+                self.stored.epoch,
             )
         )
+
+    def store_description(self, topology_epoch: int, description: TopologyDescription) -> None:
+        """Store the description of a topology; the records say so before and after."""
+        for epoch in (UNCERTAIN, topology_epoch):
+            self.stored.epoch = epoch
+            self._write_epoch()
+        self.stored.description = description
 
     def rebalance(self) -> None:
         """Begin a new epoch in which nothing else is different."""

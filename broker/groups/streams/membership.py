@@ -17,6 +17,7 @@ from broker.groups.streams.member import StreamsMember
 from broker.groups.streams.requests import StreamsHeartbeat, StreamsHeartbeatResult
 from broker.groups.streams.statuses import Status, StatusCode
 from broker.groups.streams.tasks import NOTHING_OWNED, TargetTasks
+from broker.groups.streams.topology_description import TopologyDescription
 from broker.timers import Timer, Timers
 
 StreamsSetting = Callable[[str, str], Any]
@@ -158,6 +159,17 @@ class StreamsMembership:
     def _remove(self, group: StreamsGroup, member_id: str, now_ms: int) -> None:
         group.fence(member_id)
         self._sessions.stop(group, [member_id])
+        self._write(group, now_ms)
+
+    def store_description(
+        self,
+        group: StreamsGroup,
+        topology_epoch: int,
+        description: TopologyDescription,
+        now_ms: int,
+    ) -> None:
+        """Store the description of the group's topology."""
+        group.store_description(topology_epoch, description)
         self._write(group, now_ms)
 
     def rebalance(self, group: StreamsGroup, now_ms: int) -> None:

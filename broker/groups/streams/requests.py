@@ -81,3 +81,5 @@ class StreamsHeartbeatResult:
     endpoint_epoch: int = 0
     endpoints: tuple[EndpointPartitions, ...] | None = None
     missing_topics: Mapping[str, ConfiguredTopic] | None = None
+    needs_description: bool = False
+    """Whether the member shall describe its topology."""

@@ -45,8 +45,9 @@ def epoch_record(
     metadata_hash: int,
     validated_topology_epoch: int,
     assignment_configs: Mapping[str, str],
+    description_epoch: int,
 ) -> CoordinatorRecord:
-    """Return the record of a new epoch of a group."""
+    """Return the record of an epoch of a group; it also says which topology is described."""
     value_class = schema.StreamsGroupMetadataValue
     value = value_class(
         epoch=group_epoch,
@@ -56,6 +57,7 @@ def epoch_record(
             value_class.LastAssignmentConfig(key=key, value=text)
             for key, text in sorted(assignment_configs.items())
         ],
+        stored_description_topology_epoch=description_epoch,
     )
     return encode_key(schema.StreamsGroupMetadataKey(group_id=group_id)), encode_data(
         value, _VERSION

@@ -32,6 +32,7 @@ STREAMS_DEFAULTS: dict[str, Any] = {
     "group.streams.rack.aware.assignment.tags": (),
     "group.streams.session.timeout.ms": SESSION_MS,
     "group.streams.task.offset.interval.ms": 60_000,
+    "group.streams.topology.description.plugin.class": None,
 }
 STATELESS = Topology(1, {"0": Subtopology("0", ("t",))})
 STATEFUL = Topology(
