@@ -24,8 +24,8 @@ from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig
+from broker.config.key_warnings import warn_of_keys
 from broker.config.listener_values import first_listener_values
-from broker.config.repeated_elements import warn_of_repetitions
 from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.routes import ROUTES
@@ -126,7 +126,7 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     config = options.config
     for texts in (config.overrides, *config.overrides_by_broker.values()):
-        warn_of_repetitions(BROKER_KEYS, texts, release_of(config))
+        warn_of_keys(BROKER_KEYS, texts, release_of(config))
     server = await start_server(options)
     server.connections_max = max_connections()
     lines = bootstrap_lines(server.cluster)

@@ -7,15 +7,21 @@ python -m scripts.coverage_table --check   exit 1 when it is stale
 import inspect
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.effects import Effect
 from broker.config.features import FEATURES, supported_levels
+from broker.config.keys import ConfigKey
+from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.routes import ROUTES, Route, limited_routes
+from protocol.configs import ResourceType
 from protocol.messages import schema_versions
 from protocol.releases import DEFAULT_RELEASE
+from quotas.entities import QUOTA_KEYS
 from scripts.generated_page import write_or_check
 
 ROOT = Path(__file__).parent.parent
@@ -38,6 +44,25 @@ on, as in Kafka 4. An API key that is not in the table is not advertised.
 | key | API | versions | schema | agrees | gaps |
 |----:|-----|----------|--------|-------:|------|
 """
+
+
+KEYS_HEAD = """
+## Configuration keys
+
+A real broker's properties file works as it is: every key of Kafka 4.4 can be set, is checked, and
+DescribeConfigs shows it. Each of them acts as in Kafka, or nobody could see what it does, or the
+broker says that it does not act: in one line of its log when the key gets another value than its
+default, in `GET /v1/configs` of the admin port, and on its page.
+
+| keys of | all | act | unseen | without an effect |
+|---------|----:|----:|-------:|------------------:|
+"""
+
+EFFECT_HEADINGS = {
+    Effect.MISSING: "Keys without an effect, with a warning",
+    Effect.UNSEEN: "Keys of which no client and no tool could see the effect",
+    Effect.ACTS: "Keys that act",
+}
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -115,15 +140,44 @@ def render() -> str:
             f"| `{name}` | {span(levels.lowest, levels.highest)} | {levels.default}"
             f" | {implemented} |\n"
         )
-    lines.append(
-        "\n## Configuration keys without an effect\n\n"
-        "They can be set, and DescribeConfigs shows them, so that a real broker's properties file\n"
-        "works as it is. The broker does not act on them.\n\n"
-    )
-    for title, keys in (("Broker", BROKER_KEYS), ("Topic", TOPIC_KEYS)):
-        idle = [f"`{name}`" for name, key in sorted(keys.items()) if not key.is_enforced]
-        lines.append(f"**{title} keys** ({len(idle)} of {len(keys)}): {', '.join(idle)}\n\n")
+    lines.append(render_keys())
     return "".join(lines).rstrip() + "\n"
+
+
+def render_keys() -> str:
+    """Return the part about configuration keys: each is named once, by what it does."""
+    of_types = {
+        "Broker": BROKER_KEYS,
+        "Topic": TOPIC_KEYS,
+        "Group": RESOURCE_KEYS[ResourceType.GROUP],
+        "Client metrics": RESOURCE_KEYS[ResourceType.CLIENT_METRICS],
+    }
+    lines = [KEYS_HEAD]
+    for title, keys in of_types.items():
+        by_effect = Counter(key.effect for key in keys.values())
+        counts = " | ".join(str(by_effect[effect]) for effect in Effect)
+        lines.append(f"| {title} | {len(keys)} | {counts} |\n")
+    quotas = f"| User, client id and IP address (quotas) | {len(QUOTA_KEYS)}"
+    lines.append(f"{quotas} | {len(QUOTA_KEYS)} | 0 | 0 |\n")
+    for effect, heading in EFFECT_HEADINGS.items():
+        lines.append(f"\n### {heading}\n\n| keys of | keys | why |\n|---|---|---|\n")
+        for title, keys in of_types.items():
+            lines += _keys_by_reason(title, [k for k in keys.values() if k.effect is effect])
+        if effect is Effect.ACTS:
+            names = ", ".join(f"`{name}`" for name in sorted(QUOTA_KEYS))
+            lines.append(f"| User, client id and IP address | {names} | |\n")
+    return "".join(lines)
+
+
+def _keys_by_reason(title: str, keys: list[ConfigKey]) -> list[str]:
+    """Return a row for each reason of keys, with their names."""
+    by_reason: dict[str | None, list[str]] = {}
+    for key in keys:
+        by_reason.setdefault(key.reason, []).append(f"`{key.name}`")
+    return [
+        f"| {title} | {', '.join(names)} | {reason or ''} |\n"
+        for reason, names in sorted(by_reason.items(), key=lambda entry: entry[0] or "")
+    ]
 
 
 def main() -> int:

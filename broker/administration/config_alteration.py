@@ -21,8 +21,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig
+from broker.config.key_warnings import warn_of_keys
 from broker.config.release_keys import GROUP_RESOURCES_SINCE
-from broker.config.repeated_elements import warn_of_repetitions
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
@@ -112,12 +112,13 @@ def alter_configs(
         if isinstance(change, Refusal):
             results[index] = change
         elif not validate_only:
-            _warn_of_repetitions(cluster, alterations[index])
+            _warn(cluster, alterations[index])
             change()
     return results
 
 
-def _warn_of_repetitions(cluster: Cluster, alteration: Alteration) -> None:
+def _warn(cluster: Cluster, alteration: Alteration) -> None:
+    """Write lines for repeated elements, and for keys without an effect."""
     resource_type = ResourceType(alteration.resource_type)
     keys = {**RESOURCE_KEYS, ResourceType.BROKER: BROKER_KEYS, ResourceType.TOPIC: TOPIC_KEYS}
     set_texts = {
@@ -125,7 +126,8 @@ def _warn_of_repetitions(cluster: Cluster, alteration: Alteration) -> None:
         for operation in alteration.operations
         if operation.kind == ConfigOperation.SET
     }
-    warn_of_repetitions(keys[resource_type], set_texts, release_of(cluster.shared_config))
+    release = release_of(cluster.shared_config)
+    warn_of_keys(keys[resource_type], set_texts, release)
 
 
 @may_pause

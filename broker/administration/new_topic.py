@@ -16,7 +16,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic, topic_name_problem
 from broker.config.api_versions import release_of
-from broker.config.repeated_elements import warn_of_repetitions
+from broker.config.key_warnings import warn_of_keys
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
@@ -109,7 +109,7 @@ def create_planned(
         if isinstance(checked_again, Refusal):
             return checked_again
         plan = checked_again
-    warn_of_repetitions(TOPIC_KEYS, plan.overrides, release_of(cluster.shared_config))
+    warn_of_keys(TOPIC_KEYS, plan.overrides, release_of(cluster.shared_config))
     return cluster.create_topic(plan.name, plan.assignments, plan.overrides, made)
 
 

@@ -70,6 +70,15 @@ _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 """`listener.name.LISTENER.KEY`: a key for one listener."""
 
+MECHANISM_KEYS = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+    "connections.max.reauth.ms",
+)
+"""Keys that may have the prefix of a SASL mechanism after that of a listener."""
+
 DEFAULT_NODE_ID = 1
 
 _Name = TypeVar("_Name")
@@ -90,14 +99,15 @@ def synonym_names(name: str, *, of_listeners: bool = True) -> tuple[str, ...]:
     """Return the keys that set the same as a broker's key, in order of precedence.
 
     `log.flush.scheduler.interval.ms` is a default of `log.flush.interval.ms`, not the reverse. A
-    key of a listener falls back to the one without the listener. Source: Kafka's
-    `DynamicBrokerConfig.brokerConfigSynonyms`.
+    key of a listener falls back to the one without the listener and without a SASL mechanism.
+    Source: Kafka's `DynamicBrokerConfig.brokerConfigSynonyms`.
     """
     if name == "log.flush.interval.ms":
         return (name, "log.flush.scheduler.interval.ms")
     match = _LISTENER_KEY.fullmatch(name) if of_listeners else None
     if match is not None:
-        return (name, match[1])
+        ends = (key for key in MECHANISM_KEYS if match[1].endswith(key))
+        return (name, next(ends, match[1]))
     return next((group for group in _UNITS if name in group), (name,))
 
 
@@ -353,7 +363,7 @@ def key_of(name: str) -> ConfigKey:
         return key
     base = next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
     if base is not None:
-        return replace(base, name=name, update_mode=DYNAMIC_ONLY, is_enforced=False)
+        return replace(base, name=name, update_mode=DYNAMIC_ONLY)
     return plugin_key(name)
 
 

@@ -2,6 +2,9 @@
 """Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
+from broker.config.effects import (
+    NO_RECOMPRESSION,
+)
 from broker.config.features import feature_levels_problem
 from broker.config.keys import (
     BOOLEAN,
@@ -20,7 +23,7 @@ from broker.config.keys import (
     STRING,
     ConfigKey,
     ListRule,
-    ignored_key,
+    missing_key,
     mock_key,
 )
 from broker.config.values import (
@@ -74,7 +77,7 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     PER_BROKER, "Whether a replica that is not in sync may become leader, losing records."),
     ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              PER_BROKER, "Largest record batch, as sent, that the broker accepts."),
     ConfigKey("max.decompressed.message.bytes",      INT,     RECORD_BYTES_MAX, between(1, RECORD_BYTES_MAX), PER_BROKER, "Largest record of a compressed batch, after decompression."),
-    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
+    missing_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect.", reason=NO_RECOMPRESSION),
     ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), PER_BROKER, "Whether a record keeps its producer's timestamp or gets the time of its append."),
     ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              PER_BROKER, "How far a record's timestamp may be behind the broker's time."),
     ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              PER_BROKER, "How far a record's timestamp may be ahead of the broker's time."),

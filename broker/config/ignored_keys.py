@@ -6,6 +6,21 @@ images set. docs/coverage.md lists these keys.
 """
 
 from broker.config.broker_keys import HOUR_MS, LONG_MAX, NOT_EMPTY
+from broker.config.effects import (
+    BROKERS_AS_CLIENTS,
+    FILES,
+    MEMORY,
+    NO_LAG,
+    NO_RECOMPRESSION,
+    ONE_LOG,
+    OWN_LOG_DIRS,
+    QUORUM,
+    THREADS,
+    TIERED_ONLY,
+    TODO,
+    UNUSED_BY_KAFKA,
+    VOTERS_ARE_BROKERS,
+)
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -18,7 +33,8 @@ from broker.config.keys import (
     STRING,
     ConfigKey,
     ListRule,
-    ignored_key,
+    missing_key,
+    unseen_key,
 )
 from broker.config.values import at_least, between, gzip_level, one_of
 
@@ -30,43 +46,43 @@ INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
 
 # The broker's defaults of topic keys that nothing acts on.
 LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("log.flush.interval.messages",       LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Records after which Kafka writes a partition to disk."),
-    ignored_key("log.flush.interval.ms",             LONG,    None,             None,              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk."),
-    ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         None,                     READ_ONLY,    "How often Kafka looks for partitions to write to disk."),
-    ignored_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file."),
-    ignored_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size."),
-    ignored_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction."),
-    ignored_key("compression.gzip.level",            INT,     -1,               gzip_level, CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
-    ignored_key("compression.lz4.level",             INT,     9,                between(1, 17),           CLUSTER_WIDE, "Level of lz4 for batches that the broker compresses."),
-    ignored_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses."),
-    ignored_key("log.local.retention.ms",            LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Time that a tiered partition keeps records locally; -2 is its retention time."),
-    ignored_key("log.local.retention.bytes",         LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Bytes that a tiered partition keeps locally; -2 is its retention size."),
-    ignored_key("log.remote.copy.lag.ms",            LONG,    0,                at_least(-1),             CLUSTER_WIDE, "Time after which a segment moves to tiered storage; -1 is the time that it is kept locally."),
-    ignored_key("log.remote.copy.lag.bytes",         LONG,    -1,               at_least(-1),             CLUSTER_WIDE, "Newer bytes after which a segment moves to tiered storage; -1 is the size that is kept locally."),
+    unseen_key("log.flush.interval.messages",       LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Records after which Kafka writes a partition to disk.", reason=FILES),
+    unseen_key("log.flush.interval.ms",             LONG,    None,             None,              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk.", reason=FILES),
+    unseen_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         None,                     READ_ONLY,    "How often Kafka looks for partitions to write to disk.", reason=FILES),
+    unseen_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file.", reason=FILES),
+    unseen_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size.", reason=FILES),
+    unseen_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction.", reason=THREADS),
+    missing_key("compression.gzip.level",            INT,     -1,               gzip_level, CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default.", reason=NO_RECOMPRESSION),
+    missing_key("compression.lz4.level",             INT,     9,                between(1, 17),           CLUSTER_WIDE, "Level of lz4 for batches that the broker compresses.", reason=NO_RECOMPRESSION),
+    missing_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses.", reason=NO_RECOMPRESSION),
+    unseen_key("log.local.retention.ms",            LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Time that a tiered partition keeps records locally; -2 is its retention time.", reason=TIERED_ONLY),
+    unseen_key("log.local.retention.bytes",         LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Bytes that a tiered partition keeps locally; -2 is its retention size.", reason=TIERED_ONLY),
+    unseen_key("log.remote.copy.lag.ms",            LONG,    0,                at_least(-1),             CLUSTER_WIDE, "Time after which a segment moves to tiered storage; -1 is the time that it is kept locally.", reason=TIERED_ONLY),
+    unseen_key("log.remote.copy.lag.bytes",         LONG,    -1,               at_least(-1),             CLUSTER_WIDE, "Newer bytes after which a segment moves to tiered storage; -1 is the size that is kept locally.", reason=TIERED_ONLY),
 )
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("process.roles",                           LIST,    None,                 ListRule(("broker", "controller"), is_empty_allowed=False), READ_ONLY,  "Whether a Kafka process is broker, controller or both."),
-    ignored_key("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster."),
-    ignored_key("controller.quorum.bootstrap.servers",     LIST,    (),                   None,         READ_ONLY,  "Addresses of the controllers of a Kafka cluster."),
-    ignored_key("controller.listener.names",               LIST,    None,                 NOT_EMPTY,    READ_ONLY,  "The listeners that Kafka's controllers use."),
-    ignored_key("inter.broker.listener.name",              STRING,  None,                 None,         READ_ONLY,  "Listener that Kafka's brokers use among themselves."),
-    ignored_key("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),         READ_ONLY,  "Security protocol among Kafka's brokers."),
-    ignored_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers."),
-    ignored_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags."),
-    ignored_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log."),
-    ignored_key("num.replica.fetchers",                    INT,     1,                    at_least(1),       CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log."),
-    ignored_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
-    ignored_key("log.dirs",                                LIST,     None,                NOT_EMPTY,    READ_ONLY,  "Kafka's folders; here logs are in memory."),
-    ignored_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything."),
-    ignored_key("num.io.threads",                          INT,     8,                    at_least(1),  CLUSTER_WIDE, "Kafka's request handler threads; here one thread does everything."),
-    ignored_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives."),
-    ignored_key("background.threads",                      INT,     10,                   at_least(1),  CLUSTER_WIDE, "Kafka's background threads; here one thread does everything."),
-    ignored_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  CLUSTER_WIDE, "Kafka's threads that read its folders at the start."),
-    ignored_key("socket.send.buffer.bytes",                INT,     102_400,              None,         READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default."),
-    ignored_key("socket.receive.buffer.bytes",             INT,     102_400,              None,         READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default."),
-    ignored_key("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether Kafka moves leadership back to the preferred replica by itself."),
-    ignored_key("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often Kafka checks for leaders that are not the preferred replica."),
-    ignored_key("leader.imbalance.per.broker.percentage",  INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates."),
+    unseen_key("process.roles",                           LIST,    None,                 ListRule(("broker", "controller"), is_empty_allowed=False), READ_ONLY,  "Whether a Kafka process is broker, controller or both.", reason=QUORUM),
+    missing_key("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster.", reason=VOTERS_ARE_BROKERS),
+    unseen_key("controller.quorum.bootstrap.servers",     LIST,    (),                   None,         READ_ONLY,  "Addresses of the controllers of a Kafka cluster.", reason=QUORUM),
+    ConfigKey("controller.listener.names",               LIST,    None,                 NOT_EMPTY,    READ_ONLY,  "The listeners that Kafka's controllers use."),
+    ConfigKey("inter.broker.listener.name",              STRING,  None,                 None,         READ_ONLY,  "Listener that Kafka's brokers use among themselves."),
+    ConfigKey("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),         READ_ONLY,  "Security protocol among Kafka's brokers."),
+    unseen_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers.", reason=BROKERS_AS_CLIENTS),
+    missing_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags.", reason=NO_LAG),
+    unseen_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log.", reason=ONE_LOG),
+    unseen_key("num.replica.fetchers",                    INT,     1,                    at_least(1),       CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log.", reason=THREADS),
+    missing_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    READ_ONLY,  "Kafka's folder; here logs are in memory.", reason=OWN_LOG_DIRS),  # noqa: S108
+    missing_key("log.dirs",                                LIST,     None,                NOT_EMPTY,    READ_ONLY,  "Kafka's folders; here logs are in memory.", reason=OWN_LOG_DIRS),
+    unseen_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything.", reason=THREADS),
+    unseen_key("num.io.threads",                          INT,     8,                    at_least(1),  CLUSTER_WIDE, "Kafka's request handler threads; here one thread does everything.", reason=THREADS),
+    unseen_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives.", reason=MEMORY),
+    unseen_key("background.threads",                      INT,     10,                   at_least(1),  CLUSTER_WIDE, "Kafka's background threads; here one thread does everything.", reason=THREADS),
+    unseen_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  CLUSTER_WIDE, "Kafka's threads that read its folders at the start.", reason=THREADS),
+    unseen_key("socket.send.buffer.bytes",                INT,     102_400,              None,         READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default.", reason=MEMORY),
+    unseen_key("socket.receive.buffer.bytes",             INT,     102_400,              None,         READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default.", reason=MEMORY),
+    missing_key("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether Kafka moves leadership back to the preferred replica by itself.", reason=TODO),
+    missing_key("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often Kafka checks for leaders that are not the preferred replica.", reason=TODO),
+    unseen_key("leader.imbalance.per.broker.percentage",  INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates.", reason=UNUSED_BY_KAFKA),
 )
 # fmt: on

@@ -9,6 +9,8 @@ from enum import Enum, IntEnum
 from functools import partial
 from typing import Any, NamedTuple
 
+from broker.config.effects import OF_A_PLUGIN, Effect
+
 
 class Invalid(NamedTuple):
     """Why a value is invalid, in Kafka's words; `value` is the part to show."""
@@ -80,7 +82,7 @@ class UpdateMode(Enum):
 class ConfigKey:
     """One key. `default` is a parsed value: None is "not set", a list is a tuple of strings.
 
-    `is_enforced`: the broker acts on it; otherwise it accepts and describes the key only.
+    `effect`: whether the broker acts on it; `reason` says why it does not.
     `is_mock_only`: Kafka has no such key.
     `is_internal`: it is described only where it is set.
     `differs_at_start`: brokers may have different values from the start on, not from a restart on.
@@ -93,11 +95,17 @@ class ConfigKey:
     check: Check | ListRule | None
     update_mode: UpdateMode
     doc: str | None = None
-    is_enforced: bool = True
+    effect: Effect = Effect.ACTS
     is_mock_only: bool = False
     is_internal: bool = False
     differs_at_start: bool = False
     broker_synonym: str | None = None
+    reason: str | None = None
+
+    @property
+    def is_enforced(self) -> bool:
+        """Whether the broker acts on it; otherwise it accepts and describes the key only."""
+        return self.effect is Effect.ACTS
 
     @property
     def documentation(self) -> str | None:
@@ -144,13 +152,13 @@ UNKNOWN, BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = Conf
     DYNAMIC_ONLY,
 ) = UpdateMode
 mock_key = partial(ConfigKey, is_mock_only=True)
-ignored_key = partial(ConfigKey, is_enforced=False)
-internal_key = partial(ConfigKey, is_enforced=False, is_internal=True)
+unseen_key = partial(ConfigKey, effect=Effect.UNSEEN)
+missing_key = partial(ConfigKey, effect=Effect.MISSING)
 
 
 def plugin_key(name: str) -> ConfigKey:
     """Return a key that only a plug-in knows: a secret, since it may be one."""
-    return ConfigKey(name, UNKNOWN, None, None, DYNAMIC_ONLY, is_enforced=False)
+    return unseen_key(name, UNKNOWN, None, None, DYNAMIC_ONLY, reason=OF_A_PLUGIN)
 
 
 def by_name(*groups: tuple[ConfigKey, ...]) -> dict[str, ConfigKey]:

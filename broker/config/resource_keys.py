@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker acts on those of groups, and stores and describes those of client metrics.
+Those of groups are read by the coordinators, those of client metrics by GetTelemetrySubscriptions.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
@@ -12,6 +12,11 @@ from typing import Any
 
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
+from broker.config.effects import (
+    NO_TAGS,
+    THREADS,
+    UNUSED_BY_KAFKA,
+)
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
     BOOLEAN,
@@ -24,8 +29,8 @@ from broker.config.keys import (
     ConfigKey,
     ListRule,
     by_name,
-    ignored_key,
-    internal_key,
+    missing_key,
+    unseen_key,
 )
 from broker.config.release_keys import is_known, key_in
 from broker.config.repeated_elements import TAGS, repetition_problem
@@ -47,7 +52,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
     ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ConfigKey("consumer.assignment.interval.ms", INT,   0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a consumer group. Kafka's default is 1000."),
-    internal_key("consumer.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a consumer group."),
+    unseen_key("consumer.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a consumer group.", is_internal=True, reason=THREADS),
     ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
@@ -57,26 +62,26 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ConfigKey("share.renew.acknowledge.enable", BOOLEAN, True,              None,                     READ_ONLY, "Whether members may renew the locks of records."),
     ConfigKey("share.assignment.interval.ms",   INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the target assignment of a share group. Kafka's default is 1000."),
-    internal_key("share.assignor.offload.enable", BOOLEAN, True,               None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a share group."),
+    unseen_key("share.assignor.offload.enable", BOOLEAN, True,               None,                     READ_ONLY, "Whether another thread of Kafka computes the assignments of a share group.", is_internal=True, reason=THREADS),
     ConfigKey("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ConfigKey("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
     ConfigKey("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
     ConfigKey("streams.initial.rebalance.delay.ms", INT, 0,                 at_least(0),              READ_ONLY, "Time the first assignment of an empty streams group waits for more members. Kafka's default is 3000."),
     ConfigKey("streams.assignment.interval.ms", INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the tasks of a streams group. Kafka's default is 1000."),
-    internal_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group."),
+    unseen_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group.", is_internal=True, reason=THREADS),
     ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
-    internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
-    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
+    unseen_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none.", is_internal=True, reason=UNUSED_BY_KAFKA),
+    missing_key("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use.", reason=NO_TAGS),
     ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
-    ignored_key("streams.assignor.name",          STRING, None,               None,                     READ_ONLY, "The assignor of a streams group."),
+    ConfigKey("streams.assignor.name",          STRING, None,               None,                     READ_ONLY, "The assignor of a streams group."),
     ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),
     ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, False,  None,                     READ_ONLY, "Whether records of the dead letter queue have the key and the value of the dead letter."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("metrics",     LIST, (),      ListRule(),              READ_ONLY, "Prefixes of the metrics that clients send."),
-    ignored_key("interval.ms", INT,  300_000, None, READ_ONLY, "Time between two pushes of metrics."),
-    ignored_key("match",       LIST, (),      ListRule(),              READ_ONLY, "Clients that send these metrics."),
+    ConfigKey("metrics",     LIST, (),      ListRule(),              READ_ONLY, "Prefixes of the metrics that clients send."),
+    ConfigKey("interval.ms", INT,  300_000, None, READ_ONLY, "Time between two pushes of metrics."),
+    ConfigKey("match",       LIST, (),      ListRule(),              READ_ONLY, "Clients that send these metrics."),
 )
 # fmt: on
 

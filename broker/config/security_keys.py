@@ -65,3 +65,16 @@ STORE_KEYS = frozenset(
     }
 )
 """Keys of certificates, which change at run time, with the prefix of a listener only."""
+
+LISTENER_KEYS = STORE_KEYS | {
+    "connections.max.reauth.ms",
+    "max.connection.creation.rate",
+    "max.connections",
+    "sasl.enabled.mechanisms",
+    "sasl.server.max.receive.size",
+    "ssl.allow.dn.changes",
+    "ssl.allow.san.changes",
+    "ssl.client.auth",
+    "ssl.principal.mapping.rules",
+}
+"""Keys that act with the prefix of a listener, too."""

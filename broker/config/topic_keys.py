@@ -2,10 +2,19 @@
 """The keys of a topic (Kafka's `TopicConfig` and `LogConfig`)."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from broker.config.broker_keys import COMPRESSION_TYPES, DAY_MS, HOUR_MS, LONG_MAX
+from broker.config.effects import (
+    FILES,
+    NO_RECOMPRESSION,
+    NOTHING_COPIED,
+    TESTS_OF_KAFKA,
+    TIERED_ONLY,
+    Effect,
+)
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -19,7 +28,7 @@ from broker.config.keys import (
     ConfigType,
     ListRule,
     by_name,
-    internal_key,
+    unseen_key,
 )
 from broker.config.values import (
     at_least,
@@ -39,7 +48,8 @@ def _key(
     broker_synonym: str | None,
     doc: str,
     *,
-    is_enforced: bool = True,
+    effect: Effect = Effect.ACTS,
+    reason: str | None = None,
 ) -> ConfigKey:
     return ConfigKey(
         name,
@@ -48,21 +58,14 @@ def _key(
         check,
         CLUSTER_WIDE,
         doc,
-        is_enforced,
+        effect,
         broker_synonym=broker_synonym,
+        reason=reason,
     )
 
 
-def _ignored(
-    name: str,
-    config_type: ConfigType,
-    default: Any,
-    check: Check | ListRule | None,
-    broker_synonym: str | None,
-    doc: str,
-) -> ConfigKey:
-    return _key(name, config_type, default, check, broker_synonym, doc, is_enforced=False)
-
+_unseen = partial(_key, effect=Effect.UNSEEN)
+_missing = partial(_key, effect=Effect.MISSING)
 
 # fmt: off
 ENFORCED_KEYS: tuple[ConfigKey, ...] = (
@@ -88,31 +91,39 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of the bytes of a partition that must not be compacted yet before compaction begins."),
 )
 
-# Checked and described without any effect: mostly settings of files, which this broker lacks.
+# Checked and described without any effect, but for the last one, which is refused.
 IGNORED_KEYS: tuple[ConfigKey, ...] = (
-    _ignored("compression.type",                        STRING,  "producer",       one_of(*COMPRESSION_TYPES), "compression.type",               "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
-    _ignored("compression.gzip.level",                  INT,     -1,               gzip_level, "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
-    _ignored("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses."),
-    _ignored("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses."),
-    _ignored("file.delete.delay.ms",                    LONG,    60_000,           at_least(0),              "log.segment.delete.delay.ms",    "Time between removing a segment and deleting its file."),
-    _ignored("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk."),
-    _ignored("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk."),
-    _ignored("preallocate",                             BOOLEAN, False,            None,                     "log.preallocate",                "Whether Kafka creates a segment's file at full size."),
-    _ignored("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
-    _ignored("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),
-    _ignored("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
-    _ignored("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments."),
-    _ignored("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved."),
-    _ignored("remote.copy.lag.ms",                      LONG,    0,                at_least(-1),             "log.remote.copy.lag.ms",         "Time after which a segment moves to tiered storage; -1 is local.retention.ms."),
-    _ignored("remote.copy.lag.bytes",                   LONG,    -1,               at_least(-1),             "log.remote.copy.lag.bytes",      "Newer bytes after which a segment moves to tiered storage; -1 is local.retention.bytes."),
-    _ignored("local.retention.ms",                      LONG,    -2,               at_least(-2),             "log.local.retention.ms",         "Time that a tiered partition keeps records locally; -2 is retention.ms."),
-    _ignored("local.retention.bytes",                   LONG,    -2,               at_least(-2),             "log.local.retention.bytes",      "Bytes that a tiered partition keeps locally; -2 is retention.bytes."),
+    _missing("compression.type",                        STRING,  "producer",       one_of(*COMPRESSION_TYPES), "compression.type",               "Compression of stored batches; only producer, which keeps them as sent, has an effect.", reason=NO_RECOMPRESSION),
+    _missing("compression.gzip.level",                  INT,     -1,               gzip_level, "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default.", reason=NO_RECOMPRESSION),
+    _missing("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses.", reason=NO_RECOMPRESSION),
+    _missing("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses.", reason=NO_RECOMPRESSION),
+    _unseen("file.delete.delay.ms",                    LONG,    60_000,           at_least(0),              "log.segment.delete.delay.ms",    "Time between removing a segment and deleting its file.", reason=FILES),
+    _unseen("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk.", reason=FILES),
+    _unseen("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk.", reason=FILES),
+    _unseen("preallocate",                             BOOLEAN, False,            None,                     "log.preallocate",                "Whether Kafka creates a segment's file at full size.", reason=FILES),
+    _missing("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all.", reason=NOTHING_COPIED),
+    _missing("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all.", reason=NOTHING_COPIED),
+    _key("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
+    _unseen("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments.", reason=TIERED_ONLY),
+    _unseen("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved.", reason=TIERED_ONLY),
+    _unseen("remote.copy.lag.ms",                      LONG,    0,                at_least(-1),             "log.remote.copy.lag.ms",         "Time after which a segment moves to tiered storage; -1 is local.retention.ms.", reason=TIERED_ONLY),
+    _unseen("remote.copy.lag.bytes",                   LONG,    -1,               at_least(-1),             "log.remote.copy.lag.bytes",      "Newer bytes after which a segment moves to tiered storage; -1 is local.retention.bytes.", reason=TIERED_ONLY),
+    _unseen("local.retention.ms",                      LONG,    -2,               at_least(-2),             "log.local.retention.ms",         "Time that a tiered partition keeps records locally; -2 is retention.ms.", reason=TIERED_ONLY),
+    _unseen("local.retention.bytes",                   LONG,    -2,               at_least(-2),             "log.local.retention.bytes",      "Bytes that a tiered partition keeps locally; -2 is retention.bytes.", reason=TIERED_ONLY),
 )
 # fmt: on
 
 # For tests of Kafka, which sets it in its own.
 INTERNAL_KEYS: tuple[ConfigKey, ...] = (
-    internal_key("internal.segment.bytes", INT, None, None, CLUSTER_WIDE),
+    unseen_key(
+        "internal.segment.bytes",
+        INT,
+        None,
+        None,
+        CLUSTER_WIDE,
+        is_internal=True,
+        reason=TESTS_OF_KAFKA,
+    ),
 )
 
 TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(

@@ -12,14 +12,14 @@ Behaviour:
       invalid value and a read-only key are INVALID_REQUEST; unknown keys are kept, for plug-ins.
     - min.insync.replicas cannot be removed from all brokers, nor set for one, while the feature
       eligible.leader.replicas.version is on (KIP-966).
-    - A change applies from the next request on.
+    - A change applies from the next request on. A key that would act in Kafka and does not act
+      here is taken, and a line of the broker's log says so.
 
 Gaps:
     - log.memory.max.bytes and controller.mutation.time.us, which Kafka does not have, cannot be set
       for one of several brokers.
     - There are no broker loggers: naming one is INVALID_CONFIG.
     - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.
-    - Keys of groups and client metrics are stored and described, and have no effect.
 """
 
 from broker.administration.config_alteration import alter_requested_configs

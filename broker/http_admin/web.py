@@ -19,6 +19,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     audit,
     brokers,
     clock,
+    configs,
     controller,
     faults,
     follow,

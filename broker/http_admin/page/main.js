@@ -2,6 +2,7 @@
 import { Gone, Locked, get, getPage } from "./api.js";
 import { brokerCard } from "./brokers.js";
 import { clock, showClock, stopClock } from "./clock.js";
+import { configRow } from "./configs.js";
 import { connectionRow } from "./connections.js";
 import { byId, empty, show, table } from "./dom.js";
 import { faultRow } from "./faults.js";
@@ -61,13 +62,15 @@ async function look() {
       "/v1/producer-id-filters",
       "/v1/faults",
       "/v1/transactions",
+      "/v1/configs?effect=missing&limit=100",
     ];
     const [foundTopics, foundGroups, ...found] = await Promise.all([
       getPage("topics", topicPaging.query, topicName),
       getPage("groups", groupPaging.query, groupId),
       ...paths.map(get),
     ]);
-    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions] = found;
+    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions, configs] =
+      found;
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
     await readMessages(topics);
@@ -78,6 +81,9 @@ async function look() {
     byId("brokers-count").textContent =
       `${brokers.filter((each) => each.is_alive).length} of ${brokers.length} up`;
     show("brokers", brokers, () => brokers.map(brokerCard));
+    byId("configs-part").hidden = !configs.length;
+    byId("configs-count").textContent = `${count(configs.length, "key")} without an effect`;
+    show("configs", configs, () => table(["Key", "Of", "Why"], configs.map(configRow)));
     topicPaging.show(foundTopics.total);
     byId("topics-count").textContent = foundTopics.total ? number(foundTopics.total) : "";
     showTopics(topics, brokers, topicPaging.search);

@@ -1,13 +1,17 @@
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.effects import Effect
 from broker.config.keys import INT, LONG, READ_ONLY, SHORT, ConfigKey, by_name
-from broker.config.resource_keys import RESOURCE_KEYS
+from broker.config.resource_keys import GROUP_BROKER_KEYS, RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
 
+ROOT = Path(__file__).parents[3]
 EVERY_KEY = [
     *BROKER_KEYS.values(),
     *TOPIC_KEYS.values(),
@@ -105,11 +109,47 @@ def test_the_default_that_differs_from_kafka_is_documented() -> None:
     assert "Kafka's default is 3000" in (key.doc or "")
 
 
-def test_keys_without_an_effect_are_marked() -> None:
-    unenforced = {key.name for key in BROKER_KEYS.values() if not key.is_enforced}
+@pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
+def test_a_key_acts_or_has_a_reason_why_it_does_not(key: ConfigKey) -> None:
+    if key.effect is Effect.ACTS:
+        assert key.reason is None
+    else:
+        assert (key.reason or "").endswith(".")
+        assert not key.is_mock_only
 
-    for name in BROKER_KEYS:
+
+SOURCES = "\n".join(
+    path.read_text(encoding="utf-8")
+    for path in (ROOT / "broker").rglob("*.py")
+    if not path.name.endswith("_keys.py") and path.name != "described_order.py"
+)
+READ_FOR_OTHER_KEYS = {
+    key.broker_synonym for key in TOPIC_KEYS.values() if key.broker_synonym
+} | set(GROUP_BROKER_KEYS.values())
+"""Keys of brokers that are defaults of keys of topics and groups."""
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in EVERY_KEY if key.effect is Effect.ACTS], ids=lambda key: key.name
+)
+def test_a_key_that_acts_is_read_somewhere(key: ConfigKey) -> None:
+    bound = re.fullmatch(r"group\.(?:consumer|share|streams)\.(?:min|max)\..+", key.name)
+    is_read = f'"{key.name}"' in SOURCES or key.name in READ_IN_PARTS
+    assert is_read or bound or key.name in READ_FOR_OTHER_KEYS
+
+
+READ_IN_PARTS = {
+    "remote.storage.enable",
+    "ssl.keystore.type",
+    "ssl.truststore.type",
+    "streams.assignment.interval.ms",
+    "streams.assignor.name",
+    "streams.num.standby.replicas",
+}
+"""Keys with one valid value, or whose names are put together."""
+
+
+def test_the_keys_of_quotas_act() -> None:
+    for name, key in BROKER_KEYS.items():
         if name.startswith(("client.quotas", "quota.", "controller.quota.", "producer.id.quota.")):
-            assert name not in unenforced
-    assert "compression.type" in unenforced
-    assert "num.partitions" not in unenforced
+            assert key.effect is Effect.ACTS

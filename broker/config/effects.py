@@ -1,0 +1,61 @@
+"""What a key of Kafka has for an effect here, and the reasons why a key has none.
+
+Every key acts as in Kafka, or nobody could tell that it does not, or the broker says that it does
+not act: in its log, on the admin port and in docs/coverage.md.
+"""
+
+from enum import Enum
+
+
+class Effect(Enum):
+    """What setting a key does."""
+
+    ACTS = "acts"
+    """As in Kafka."""
+    UNSEEN = "unseen"
+    """Nothing, and in Kafka no client and no tool could see it."""
+    MISSING = "missing"
+    """Nothing, and in Kafka a client or a tool could see it: the broker warns."""
+
+
+# Why nobody could see it.
+THREADS = "It sets how Kafka's threads share work; here one thread does everything."
+FILES = "It is about files; logs are in memory."
+MEMORY = "It is about buffers and queues in the memory of a process."
+METADATA_LOG = "It is about the files of the metadata log; metadata is in memory."
+QUORUM = "It is about messages between brokers and controllers; here all are one process."
+BROKERS_AS_CLIENTS = "It is about brokers as clients of each other; here they are one process."
+ONE_LOG = "It tunes how followers fetch; replicas share one log."
+GSSAPI_ONLY = "It is about GSSAPI, which sasl.enabled.mechanisms refuses."
+JAVA_TLS = "It chooses classes of Java that do the same; OpenSSL does it here."
+TIERED_ONLY = (
+    "Kafka reads it where there is tiered storage; remote.log.storage.system.enable warns."
+)
+SIGNED_TOKENS_ONLY = (
+    "It is about signed tokens, which need another sasl.server.callback.handler.class; that warns."
+)
+UNUSED_BY_KAFKA = "Kafka reads it and does nothing with it."
+TESTS_OF_KAFKA = "It is for tests of Kafka itself."
+OF_A_PLUGIN = "Kafka does not know it; it keeps it for plug-ins."
+NOT_OF_A_LISTENER = "Kafka ignores it too with the prefix of a listener."
+NEEDS_PREFIX = "Kafka ignores it too, unless it has the prefix of a listener and a mechanism."
+
+# Why it cannot act.
+NO_RECOMPRESSION = "Batches are stored as their producer sent them."
+NO_TIERED_STORAGE = "There is no tiered storage."
+NO_JAAS = "Users of PLAIN and SCRAM come from sasl.users."
+NO_PLUGINS = "The broker runs no Java and loads no plug-in; it behaves as with the default."
+NO_AUTHORIZATION = "There is no authorization: every user may do everything."
+NO_JMX = "There is no JMX; /metrics on the admin port has figures of its own."
+NOTHING_COPIED = "Replicas share one log, so nothing is copied that could be throttled."
+NO_LAG = "Replicas share one log, so none lags behind and no write waits for them."
+NO_LINGER = "Records of a coordinator are appended one by one, at once."
+NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
+NO_PROVIDERS = "Values are read as they are; use variables of your shell."
+CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."
+VOTERS_ARE_BROKERS = "The voters are the brokers of the start, whose controllers they are too."
+NAMED_IN_API_VERSIONS = "broker.api.versions names the versions that are not stable yet."
+OWN_LOG_DIRS = "A broker has one log directory with a name of its own; nothing is written."
+SHARE_LOG_KEPT = "The state of share groups is written when it changes, and not pruned."
+NO_TAGS = "Standby tasks are assigned without regard to tags, as without the key."
+TODO = "It is not implemented yet."

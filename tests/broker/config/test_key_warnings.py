@@ -1,0 +1,69 @@
+import pytest
+from structlog.testing import capture_logs
+
+from broker.config.broker_config import BROKER_KEYS
+from broker.config.effects import NO_AUTHORIZATION, NO_PLUGINS, Effect
+from broker.config.key_warnings import effect_of, ineffective_keys, warn_of_keys
+from broker.config.topic_keys import TOPIC_KEYS
+
+RELEASE = (4, 4)
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def test_a_key_that_kafka_acts_on_is_told_in_a_line_with_the_reason() -> None:
+    texts = {
+        "authorizer.class.name": AUTHORIZER,
+        "super.users": "User:admin",
+        "num.network.threads": "9",
+        "num.partitions": "3",
+        "no.such.key": "1",
+    }
+    with capture_logs() as lines:
+        warn_of_keys(BROKER_KEYS, texts, RELEASE)
+
+    told = {"event": "a key has no effect", "log_level": "warning", "reason": NO_AUTHORIZATION}
+    assert lines == [{**told, "key": "authorizer.class.name"}, {**told, "key": "super.users"}]
+
+
+def test_the_default_of_a_key_is_nothing_to_tell() -> None:
+    texts = {"authorizer.class.name": "", "metrics.num.samples": "2"}
+    assert ineffective_keys(BROKER_KEYS, texts, RELEASE) == {}
+    assert list(ineffective_keys(BROKER_KEYS, {"metrics.num.samples": "3"}, RELEASE)) == [
+        "metrics.num.samples"
+    ]
+
+
+def test_a_key_that_the_release_does_not_have_is_nothing_to_tell() -> None:
+    texts = {"config.providers": "env"}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 1)) == {}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 2)) != {}
+
+
+def test_keys_of_topics_are_told_as_well() -> None:
+    name = "leader.replication.throttled.replicas"
+    assert list(ineffective_keys(TOPIC_KEYS, {name: "*", "flush.ms": "1"}, RELEASE)) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "effect", "reason"),
+    [
+        ("listener.name.inside.max.connections", Effect.ACTS, None),
+        ("listener.name.inside.plain.connections.max.reauth.ms", Effect.ACTS, None),
+        ("listener.name.inside.principal.builder.class", Effect.MISSING, NO_PLUGINS),
+        (
+            "listener.name.inside.plain.sasl.server.callback.handler.class",
+            Effect.MISSING,
+            NO_PLUGINS,
+        ),
+    ],
+)
+def test_a_key_of_a_listener_has_the_effect_of_the_key_without_it(
+    name: str, effect: Effect, reason: str | None
+) -> None:
+    assert effect_of(BROKER_KEYS, name) == (effect, reason)
+
+
+@pytest.mark.parametrize("name", ["listener.name.inside.num.partitions", "my.plugin.key"])
+def test_a_key_that_kafka_ignores_is_nothing_to_tell(name: str) -> None:
+    assert effect_of(BROKER_KEYS, name)[0] is Effect.UNSEEN
+    assert ineffective_keys(BROKER_KEYS, {name: "7"}, RELEASE) == {}
