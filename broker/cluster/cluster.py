@@ -426,9 +426,9 @@ class Cluster:
 
     @may_pause
     def expand_isr(self, partition: Partition, now_ms: int) -> None:
-        """Append replicas that are up to the ISR, and remove those that are down."""
+        """Add replicas that are up to the ISR, and remove those that are down."""
         can_be_empty = self.features.has_eligible_leader_replicas
-        isr = full_isr(partition, self.is_alive, can_be_empty=can_be_empty)
+        isr = full_isr(partition, self.is_alive, self.config, can_be_empty=can_be_empty)
         self.set_isr(partition, isr, now_ms)
 
     # Records -------------------------------------------------------------------------------

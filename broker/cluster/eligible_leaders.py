@@ -1,15 +1,20 @@
 """The ISR, and the eligible leader replicas, which have all committed records (KIP-966).
 
-Sources: Kafka's `PartitionChangeBuilder` and `ConfigurationControlManager`.
+Sources: Kafka's `PartitionChangeBuilder`, `ConfigurationControlManager` and
+`Partition.prepareIsrExpand`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from protocol.hash_order import in_hash_order, int_hash
 from protocol.pacing import may_pause
+from protocol.releases import Release
 
+ISR_IS_A_HASH_SET_SINCE: Release = (4, 2)
+"""First release whose leaders add a replica to a hash set; older ones append it."""
 _MIN_ISR_KEY = "min.insync.replicas"
 
 
@@ -32,17 +37,26 @@ def replace_isr(
         )
 
 
+@may_pause
 def full_isr(
-    partition: Partition, is_alive: Callable[[int], bool], *, can_be_empty: bool
+    partition: Partition,
+    is_alive: Callable[[int], bool],
+    config: BrokerConfig,
+    *,
+    can_be_empty: bool,
 ) -> Sequence[int]:
     """Return the ISR with all replicas that are up, and without those that are down.
 
-    One that is down stays as the only one, unless the ISR can be empty.
+    One that is down stays as the only one, unless the ISR can be empty. The order is that of the
+    leader's release.
     """
     alive = list(filter(is_alive, partition.replicas))
     may_stay = alive if alive or can_be_empty else partition.replicas
     kept = [n for n in partition.isr if n in may_stay]
     isr = (*kept, *(n for n in alive if n not in kept))
+    release = release_of(config.for_broker(partition.leader_id))
+    if len(isr) > len(kept) and release >= ISR_IS_A_HASH_SET_SINCE:
+        isr = tuple(in_hash_order(sorted(isr), int_hash))
     return isr if isr or can_be_empty else partition.replicas[:1]
 
 

@@ -31,6 +31,28 @@ def test_a_replica_that_leaves_a_small_isr_is_eligible_until_the_isr_is_large_en
     assert replicas_of(partition) == ((1, 3), ())
 
 
+def test_a_replica_that_returns_is_the_last_in_sync_before_kafka_4_2() -> None:
+    found = {}
+    for release in ("4.1", "4.2"):
+        cluster = make_cluster(3, **{"broker.api.versions": release})
+        partition = cluster.create_topic("a", [(2, 3, 1)], {}).partitions[0]
+        failover.stop_broker(cluster, 2, NOW_MS)
+        failover.start_broker(cluster, 2, NOW_MS)
+        found[release] = partition.isr
+
+    assert found == {"4.1": (3, 1, 2), "4.2": (1, 2, 3)}
+
+
+def test_replicas_in_sync_stay_in_their_order_without_a_new_one() -> None:
+    cluster = make_cluster(3)
+    partition = cluster.create_topic("a", [(2, 3, 1)], {}).partitions[0]
+    failover.stop_broker(cluster, 2, NOW_MS)
+
+    assert partition.isr == (3, 1)
+    cluster.expand_isr(partition, NOW_MS)
+    assert partition.isr == (3, 1)
+
+
 def test_more_replicas_than_the_partition_has_are_not_needed() -> None:
     cluster, partition = cluster_and_partition(3, 1, 2)
     assert replicas_of(partition) == ((1, 2), ())

@@ -49,7 +49,7 @@ def test_a_stopped_broker_leads_and_coordinates_nothing_and_is_in_sync_after_a_s
 
     failover.start_broker(cluster, 1, NOW_MS)
 
-    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3, 1), 2), ((1,), 1))
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((1, 2, 3), 2), ((1,), 1))
     assert cluster.controller_id == 2
     assert after == {key: cluster.coordinator_id(key) for key in GROUPS}
     assert changes[1:] == [(1, Availability.UP)]
@@ -98,7 +98,7 @@ def test_an_out_of_sync_replica_leads_only_with_unclean_leader_election(
     assert isr_and_leader(unclean) == ((1,), 1)
     assert cluster.controller_id == 1
     failover.start_broker(cluster, 2, NOW_MS)
-    assert isr_and_leader(clean) == ((2, 1), 2)
+    assert isr_and_leader(clean) == ((1, 2), 2)
 
 
 def test_a_leader_is_moved_to_any_broker_that_is_up() -> None:
@@ -170,7 +170,7 @@ def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_serves_connecti
     assert (changes, cluster.brokers[1].availability) == ([], Availability.UP)
 
     failover.start_broker(cluster, 1, NOW_MS)
-    assert (isr_and_leader(partition), changes) == (((2, 1), 2), [])
+    assert (isr_and_leader(partition), changes) == (((1, 2), 2), [])
 
 
 def test_leaders_move_before_a_broker_that_shuts_down_closes_its_connections() -> None:
