@@ -44,34 +44,42 @@ def acknowledge_topics(
 ) -> AcknowledgeResult:
     """Take the acknowledgements of all partitions of a request; each succeeds or fails alone.
 
+    A partition without acknowledgements has a result only if another one has valid ones.
     `topics` are those of a ShareFetch or ShareAcknowledge message, `may_renew` its `IsRenewAck`.
     """
     leader = cluster.share.leaders[broker_id]
+    has_acknowledged = False
     renewed_until_ms = None
     if may_renew:
         lock_ms: int = cluster.share.setting(group_id, RECORD_LOCK_DURATION_KEY)
         renewed_until_ms = cluster.timers.deadline_ms(now_ms, lock_ms)
+    requested = {  # of a partition that is named twice the last entry counts
+        TopicIdPartition(topic_request.topic_id or NO_TOPIC_ID, entry.partition_index): entry
+        for topic_request in paced(topics)
+        for entry in paced(topic_request.partitions)
+    }
     result: AcknowledgeResult = {}
-    for topic_request in paced(topics):
-        topic_id = topic_request.topic_id or NO_TOPIC_ID
-        for entry in paced(topic_request.partitions):
-            partition = TopicIdPartition(topic_id, entry.partition_index)
-            batches = _batches(entry)
-            with no_pause():  # the topic that is found is the one whose records change
-                topic = cluster.topics.get_by_id(topic_id)
-                if topic is None:
-                    result[partition] = UNKNOWN_TOPIC_ID
-                elif batches is None or not are_valid(batches, may_renew=may_renew):
-                    result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
-                elif topic.partition(entry.partition_index) is None:
-                    result[partition] = UNKNOWN_PARTITION
-                elif not batches:
-                    result[partition] = None
-                else:
-                    key = share_partition_key(group_id, partition)
-                    result[partition] = leader.acknowledge(
-                        key, member_id, batches, now_ms, renewed_until_ms=renewed_until_ms
-                    )
+    without_batches: list[TopicIdPartition] = []
+    for partition, entry in paced(requested.items()):
+        batches = _batches(entry)
+        with no_pause():  # the topic that is found is the one whose records change
+            topic = cluster.topics.get_by_id(partition.topic_id)
+            if topic is None:
+                result[partition] = UNKNOWN_TOPIC_ID
+            elif batches is None or not are_valid(batches, may_renew=may_renew):
+                result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
+            elif topic.partition(partition.partition_index) is None:
+                result[partition] = UNKNOWN_PARTITION
+            elif not batches:
+                without_batches.append(partition)
+            else:
+                has_acknowledged = True
+                key = share_partition_key(group_id, partition)
+                result[partition] = leader.acknowledge(
+                    key, member_id, batches, now_ms, renewed_until_ms=renewed_until_ms
+                )
+    if has_acknowledged:
+        result |= dict.fromkeys(without_batches)
     return result
 
 

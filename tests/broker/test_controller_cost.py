@@ -244,7 +244,7 @@ def test_a_broker_started_before_its_election_is_fenced_and_unfenced_in_order() 
     assert cluster.brokers[2].availability is Availability.UP
 
     waiting.response(100)
-    assert (partition.leader_id, partition.isr) == (3, (3, 2))
+    assert (partition.leader_id, partition.isr) == (3, (2, 3))
     assert cluster.alive_broker_ids() == [1, 2, 3]
 
 

@@ -32,6 +32,49 @@ def test_malformed_acknowledgements_are_refused_and_change_nothing() -> None:
     assert driver.acknowledge_code(1, (0, 1, [ACCEPT])) == ErrorCode.NONE
 
 
+def acknowledge_partitions(driver: ShareDriver, *partitions: tuple[int, list[int]]) -> list[int]:
+    """Accept single offsets of partitions; return the partitions that have a result."""
+    topic_class = messages.ShareAcknowledgeRequest.AcknowledgeTopic
+    partition_class = topic_class.AcknowledgePartition
+    entries = [
+        partition_class(
+            partition_index=index,
+            acknowledgement_batches=[
+                partition_class.AcknowledgementBatch(
+                    first_offset=offset, last_offset=offset, acknowledge_types=[ACCEPT]
+                )
+                for offset in offsets
+            ],
+        )
+        for index, offsets in partitions
+    ]
+    topic = topic_class(topic_id=driver.topic.topic_id, partitions=entries)
+    result = acknowledge_topics(
+        driver.cluster, 1, GROUP, member_id(1), [topic], driver.now_ms, may_renew=False
+    )
+    return sorted(partition.partition_index for partition in result)
+
+
+def test_a_partition_without_acknowledgements_has_a_result_beside_one_that_has_some() -> None:
+    driver = ShareDriver(partition_count=2)
+
+    assert acknowledge_partitions(driver, (0, []), (1, [])) == []
+    assert acknowledge_partitions(driver, (0, []), (7, [0])) == [7]
+    assert acknowledge_partitions(driver, (0, []), (1, [0])) == [0, 1]
+
+
+def test_the_last_entry_of_a_partition_counts() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+
+    assert acknowledge_partitions(driver, (0, [0]), (0, [1])) == [0]
+
+    assert driver.acknowledge_code(1, (1, 1, [ACCEPT])) == ErrorCode.INVALID_RECORD_STATE
+    assert driver.acknowledge_code(1, (0, 0, [ACCEPT])) == ErrorCode.NONE
+
+
 def test_a_partition_that_was_not_fetched_from_this_broker_is_unknown() -> None:
     driver = ShareDriver()
     driver.join(1)
