@@ -66,6 +66,12 @@ if TYPE_CHECKING:
     from client.security import Security as Security
     from client.security import TlsSettings as TlsSettings
     from client.security import security_of as security_of
+    from client.topology import DescribedSubtopology as DescribedSubtopology
+    from client.topology import GlobalStore as GlobalStore
+    from client.topology import TopologyDescription as TopologyDescription
+    from client.topology import TopologyNode as TopologyNode
+    from client.topology import TopologyNodeType as TopologyNodeType
+    from client.topology import TopologyStatus as TopologyStatus
     from protocol.client_quotas import QuotaMatch as QuotaMatch
     from protocol.configs import ConfigOperation as ConfigOperation
     from protocol.configs import ConfigSource as ConfigSource
@@ -131,6 +137,14 @@ _NAMES = {
         "TopicDescription",
     ),
     "security": ("SaslSettings", "Security", "TlsSettings", "security_of"),
+    "topology": (
+        "DescribedSubtopology",
+        "GlobalStore",
+        "TopologyDescription",
+        "TopologyNode",
+        "TopologyNodeType",
+        "TopologyStatus",
+    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -115,11 +115,13 @@ class GroupAdmin(ABC):
             ]
         return sorted(found, key=lambda listing: listing.group_id)
 
-    def describe_groups(self, group_ids: Iterable[str]) -> dict[str, GroupDescription | ApiError]:
-        """Describe groups of any type with their members."""
-        return {group_id: self._describe(group_id) for group_id in group_ids}
+    def describe_groups(
+        self, group_ids: Iterable[str], *, with_topology: bool = False
+    ) -> dict[str, GroupDescription | ApiError]:
+        """Describe groups of any type with their members; ask for topologies if they are wanted."""
+        return {group_id: self._describe(group_id, with_topology) for group_id in group_ids}
 
-    def _describe(self, group_id: str) -> GroupDescription | ApiError:
+    def _describe(self, group_id: str, with_topology: bool) -> GroupDescription | ApiError:
         """Ask as for a group of one type after the other: consumer, classic, share, streams."""
         return (
             self._described(
@@ -149,7 +151,9 @@ class GroupAdmin(ABC):
             or self._described(
                 group_id,
                 messages.StreamsGroupDescribeRequest(
-                    group_ids=[group_id], include_authorized_operations=False
+                    group_ids=[group_id],
+                    include_authorized_operations=False,
+                    include_topology_description=with_topology,
                 ),
                 lambda response: response.groups[0],
                 streams_group,

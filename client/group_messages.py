@@ -13,6 +13,7 @@ from client.resources import (
     StreamsTasks,
     Subtopology,
 )
+from client.topology import TopologyStatus, topology_description
 from protocol import messages
 from protocol.codec import DecodeError
 from protocol.consumer_protocol import decode_assignment
@@ -86,7 +87,7 @@ def streams_group(
     group: _StreamsGroup, coordinator_id: int, coordinator: Address
 ) -> GroupDescription:
     """Return a group of a StreamsGroupDescribe response."""
-    topology = group.topology
+    topology, described = group.topology, group.topology_description
     subtopologies = (
         () if topology is None else tuple(map(_subtopology, topology.subtopologies or ()))
     )
@@ -120,6 +121,8 @@ def streams_group(
         assignment_epoch=group.assignment_epoch,
         topology_epoch=None if topology is None else topology.epoch,
         subtopologies=subtopologies,
+        topology_status=TopologyStatus(group.topology_description_status),
+        topology=None if described is None else topology_description(described),
     )
 
 

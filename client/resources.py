@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
+from client.topology import TopologyDescription, TopologyStatus
 from protocol.client_quotas import QuotaMatch
 from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
@@ -193,7 +194,8 @@ class GroupDescription:
     """A group of any type (classic, consumer, share or streams) with its coordinator.
 
     Epochs are None in a classic group. Only a streams group has `topology_epoch` and
-    `subtopologies`, which are empty while it is not ready.
+    `subtopologies`, which are empty while it is not ready, and perhaps `topology`, the description
+    that its members sent (KIP-1331).
     """
 
     group_id: str
@@ -207,6 +209,8 @@ class GroupDescription:
     assignment_epoch: int | None = None
     topology_epoch: int | None = None
     subtopologies: tuple[Subtopology, ...] = ()
+    topology_status: TopologyStatus = TopologyStatus.NOT_REQUESTED
+    topology: TopologyDescription | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,7 +298,7 @@ def _bound_problem(
         if shows_bounds and low_key is not None and high_key is not None:
             low, high = broker_values[low_key], broker_values[high_key]
             return f"{name} must be in the range {low} to {high} inclusive."
-        key = low_key if is_low else high_key
+        key = (low_key if is_low else high_key) or ""
         bound = broker_values[key] if shows_bounds else key
         return f"{name} must be {'greater' if is_low else 'less'} than or equal to {bound}"
     return None

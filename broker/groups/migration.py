@@ -116,7 +116,7 @@ def must_rebalance(group: ConsumerGroup) -> bool:
     """Return whether a group has to rebalance when it is downgraded and no member has left it.
 
     A member that waits for partitions knows the generation without them, so that a stable classic
-    group would never tell it of them. Kafka rebalances only if there is no target yet.
+    group would never return them to it. Kafka rebalances only if there is no target yet.
     """
     return group.state is not ConsumerGroupState.STABLE
 

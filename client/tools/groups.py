@@ -10,7 +10,13 @@ from client.admin import Admin
 from client.errors import ApiError
 from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, PartitionKey, PartitionOffset
-from client.tools import group_tables, internal_topics, offset_reset, streams_tables
+from client.tools import (
+    group_tables,
+    internal_topics,
+    offset_reset,
+    streams_tables,
+    topology_text,
+)
 from client.tools.session import ToolError, admin_of, exit_status, tool_parser
 from protocol.errors import ErrorCode
 from protocol.regular_expressions import regex_problem
@@ -93,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
         help=f"with --list: print types, or only groups of these types ({', '.join(_TYPES)})",
     )
     for name, text in (
+        ("topology", "print the topologies of streams groups"),
         ("offsets", "print committed offsets with lag, or start offsets; the default"),
         ("members", "print members with their number of partitions"),
         ("verbose", "also print epochs and assignments"),
@@ -173,9 +180,10 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if parsed.action == "delete-offsets" and (len(parsed.group) != 1 or not parsed.topic):
         parser.error("--delete-offsets needs one --group, and --topic")
     if parsed.action == "describe":
-        chosen = [parsed.offsets, parsed.members, parsed.state is not None]
+        chosen = (parsed.offsets, parsed.members, parsed.topology, parsed.state is not None)
         if sum(chosen) > 1:
-            parser.error("--describe takes at most one of --offsets, --members and --state")
+            options = "--offsets, --members, --topology and --state"
+            parser.error(f"--describe takes at most one of {options}")
     if parsed.action == "reset-offsets":
         if bool(parsed.topic) is parsed.all_topics and not parsed.from_file:
             parser.error("--reset-offsets needs --topic or --all-topics")
@@ -225,10 +233,14 @@ def _chosen(option: str, text: str | None, known: Mapping[str, str]) -> list[str
 
 
 def describe(admin: Admin, parsed: argparse.Namespace) -> None:
-    """Print offsets with lag, members or states."""
-    for _group_id, group in sorted(admin.describe_groups(_group_ids(admin, parsed)).items()):
+    """Print offsets with lag, members, topologies or states."""
+    groups = admin.describe_groups(_group_ids(admin, parsed), with_topology=parsed.topology)
+    for _group_id, group in sorted(groups.items()):
         if isinstance(group, ApiError):
             raise group
+        if parsed.topology:
+            print(topology_text.topology_text(group))
+            continue
         _warn_about_state(group)
         if group.group_type == "streams":
             _print(_streams_lines(admin, group, parsed))

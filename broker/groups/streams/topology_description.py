@@ -113,7 +113,7 @@ class StoredDescription:
     def must_ask(self, topology_epoch: int, statuses: tuple[Status, ...], now_ms: int) -> bool:
         """Return whether to ask a member now; the next one is then asked only after a while.
 
-        `statuses` are what the member is told: one with an old topology cannot describe it.
+        `statuses` are those of the response: a member with an old topology cannot describe it.
         """
         is_stale = any(status.code is StatusCode.STALE_TOPOLOGY for status in statuses)
         if is_stale or self.epoch == topology_epoch:

@@ -246,6 +246,14 @@ def test_only_offsets_that_a_streams_group_has_are_reset(run_newest: Tool) -> No
     assert run_newest("--delete --group s") == [deleted.split()]
 
 
+def test_a_streams_group_without_a_topology_is_refused(run_newest: Tool) -> None:
+    member = StreamsMember(run_newest.admin, "s")
+    assert run_newest.refused("--describe --group s --topology") == (
+        "No topology description is stored for streams group 's'."
+    )
+    member.leave()
+
+
 def test_a_streams_group_is_deleted_with_its_internal_topics(run_newest: Tool) -> None:
     StreamsMember(run_newest.admin, "s").leave()
     StreamsMember(run_newest.admin, "s2", changelog="no-internal-name").leave()
@@ -298,6 +306,7 @@ def test_topics_that_cannot_be_deleted_with_their_group_are_named(run_newest: To
         "--delete --group s --delete-internal-topic t",
         "--describe --group g --all-groups",
         "--describe --group g --members --state",
+        "--describe --group g --topology --state",
         "--delete-offsets --group g",
         "--delete-offsets --group g --group h --topic t",
         "--reset-offsets --group g --topic t",
