@@ -104,12 +104,22 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
             limits, lambda: ClientRate(kind.unit, sample_count, self._window_ms)
         )
         self._exempt: SampledRate | None = None
+        # The last client and its counter: mostly the next request is of the same one.
+        self._latest_client: tuple[str, str | None, int] | None = None
+        self._latest = ClientRate(kind.unit, sample_count, self._window_ms)
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
         """Record a value; return the throttle time in ms."""
-        if not self._limits.is_enabled:
+        limits, counter = self._limits, self._latest
+        client = user, client_id, limits.version
+        # Within a sample it is not idle.
+        if client == self._latest_client and now_ms < counter.ends_ms:
+            counter.last_used_ms = now_ms
+        elif limits.is_enabled:
+            self._latest = counter = self._counters.get(user, client_id, now_ms)
+            self._latest_client = client
+        else:
             return 0
-        counter = self._counters.get(user, client_id, now_ms)
         counter.record(value, now_ms)
         if counter.left >= 0:
             return 0  # as without a limit, or whatever the time of the samples

@@ -172,9 +172,10 @@ class Dispatcher:
         """Begin to note a request for the audit and the journal; pass the result to `end`."""
         if self.acknowledgements.is_enabled:
             context.acknowledgements = []
-        if not self.journal.is_enabled:
+        journal = self.journal
+        if not journal.is_enabled:
             return None
-        return self.journal.begin(context, buffer, start, end, self._now_ns())
+        return journal.begin(context, buffer, start, end, self._now_ns())
 
     def end(
         self, context: RequestContext, entry: Entry | None, response: DispatchResult
@@ -182,7 +183,12 @@ class Dispatcher:
         """Have audit and journal note the response to a request, now or when it arrives."""
         if self.acknowledgements.is_enabled:
             response = self.acknowledgements.follow(context, response)
-        return response if entry is None else self._note(entry, response)
+        if entry is None:
+            return response
+        if isinstance(response, PendingFrame):
+            return self._end_later(entry, response)
+        self.journal.end(entry, response, self._now_ns())
+        return response
 
     @may_pause
     def _respond_in_turns(
@@ -299,12 +305,9 @@ class Dispatcher:
 
         return close_on_error(context, self.report_bug, respond)
 
-    def _note(self, entry: Entry, result: DispatchResult) -> DispatchResult:
-        """Have the journal record the response, now or when it arrives."""
+    def _end_later(self, entry: Entry, result: PendingFrame) -> DispatchResult:
+        """Have the journal record the response when it arrives."""
         journal = self.journal
-        if not isinstance(result, PendingFrame):
-            journal.end(entry, result, self._now_ns())
-            return result
         journal.wait(entry)
 
         def encode(response: Any) -> CompletedResponse:
@@ -320,6 +323,23 @@ class Dispatcher:
             # The time in which the request waits for its turn is not the handler's.
             started_ns = self._now_ns() - self.turns.waited_ns
             context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+
+    def lap_stopwatch(self) -> Callable[[], int] | None:
+        """Return what measures requests one after the other, which do not wait for turns.
+
+        A call returns the time since the last one, in ns. None if no quota needs that.
+        """
+        if not self._cluster.quotas.clients.request_percentage.is_enabled:
+            return None
+        now_ns = self._now_ns
+        read_ns = now_ns()
+
+        def lap_ns() -> int:
+            nonlocal read_ns
+            before_ns, read_ns = read_ns, now_ns()
+            return read_ns - before_ns
+
+        return lap_ns
 
     @may_pause
     def _handle(

@@ -1,5 +1,6 @@
 """The dispatcher, as far as a replay of requests needs it."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker.faults.table import FaultTable
@@ -42,6 +43,10 @@ class OrdinaryPath(Protocol):
 
     def start_stopwatch(self, context: RequestContext) -> None:
         """Measure the time of a request, if a quota needs it."""
+        ...
+
+    def lap_stopwatch(self) -> Callable[[], int] | None:
+        """Return what measures requests one after the other, if a quota needs it."""
         ...
 
     def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:

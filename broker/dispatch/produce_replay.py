@@ -13,6 +13,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_context
 from broker.handlers.k00_produce import encode_results
+from broker.journal.lines import Entry
 from broker.produce.append import accept_batches
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
@@ -45,7 +46,7 @@ class _Learnt(NamedTuple):
     topic: Topic
     """As it is on the broker of the connection."""
     context: RequestContext
-    """The context of each request that nothing keeps."""
+    """The context of each request that is like no other only in its correlation id and size."""
     prefix_end: int
     """Where the partitions begin in a frame with its size."""
     size_max: int
@@ -83,7 +84,7 @@ class ProduceReplay:
             self._learnt = _Learnt(
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
-                replayed_context(ApiKey.PRODUCE, template, self._peer, 0, 0, now_ms),
+                self._new_context(template, now_ms),
                 _START_BYTES + len(template.prefix),
                 min(frame_bytes_max, LONG_BODY_BYTES),
                 template,
@@ -110,7 +111,9 @@ class ProduceReplay:
         ):
             return 0, None
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
-        context.now_ms, context.principal = now_ms, session.principal
+        if context.principal != session.principal:
+            context = self._renew_context(now_ms)
+        context.now_ms, context.acknowledgements = now_ms, None
         # fmt: off
         (
             api, prefix, count, transactional_id, acks, pack_response, unpack_frame,
@@ -119,6 +122,7 @@ class ProduceReplay:
         # fmt: on
         is_plain = transactional_id is None
         parts: Sequence[PartitionBatch]
+        stopwatch = dispatcher.lap_stopwatch() if has_quotas else None
         position, last = 0, len(data) - frame_bytes_min
         while position <= last:
             row = unpack_frame(data, position)
@@ -149,32 +153,28 @@ class ProduceReplay:
             if is_transactional and (is_plain or count > 1):
                 break
             position = end
-            if is_noted:
-                context = replayed_context(
-                    ApiKey.PRODUCE, template, self._peer, correlation_id, size, now_ms
-                )
-            else:
-                context.correlation_id, context.size_bytes = correlation_id, size
+            context.correlation_id, context.size_bytes = correlation_id, size
             entry = dispatcher.begin(context, data, start, end) if is_noted else None
             response: DispatchResult = None
             try:
-                if has_quotas:
-                    dispatcher.start_stopwatch(context)
+                context.stopwatch = stopwatch
                 results, has_error = accept_batches(
                     context, cluster, topic, parts, data, acks, transactional_id, is_plain
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=acks != 0)
                 if has_error or context.throttle_time_ms or context.shadow is not None:
-                    response = self._unusual(context, template, results, has_error=has_error)
-                    if not is_noted:
-                        context = self._renew_context(now_ms)
+                    response = self._unusual(context, results, has_error=has_error)
+                    self._keep_context(context, entry)
                 elif acks:
                     response = pack_response(correlation_id, results)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
                 response = closed_by(error, context, dispatcher.report_bug)
+                self._keep_context(context, entry)
             if is_noted:
                 response = dispatcher.end(context, entry, response)
+            if not context.is_shared:
+                context = self._renew_context(now_ms)
             if type(response) is bytes:
                 responses.append(response)
             elif response is not None:
@@ -182,24 +182,36 @@ class ProduceReplay:
         self._is_used |= position > 0
         return position, None
 
+    @staticmethod
+    def _keep_context(context: RequestContext, entry: Entry | None) -> None:
+        """Use a context that quotas or a refusal have changed for no other request."""
+        context.is_shared = False
+        if entry is not None:
+            entry.context = context
+
     def _renew_context(self, now_ms: int) -> RequestContext:
-        """Return the context of further requests: quotas or a refusal have changed the last one."""
+        """Return the context of further requests."""
         assert self._learnt is not None
-        context = replayed_context(ApiKey.PRODUCE, self._learnt.template, self._peer, 0, 0, now_ms)
+        context = self._new_context(self._learnt.template, now_ms)
         self._learnt = self._learnt._replace(context=context)
+        return context
+
+    def _new_context(self, template: ProduceTemplate, now_ms: int) -> RequestContext:
+        context = replayed_context(ApiKey.PRODUCE, template, self._peer, 0, 0, now_ms)
+        context.is_shared = True
         return context
 
     @may_pause
     def _unusual(
         self,
         context: RequestContext,
-        template: ProduceTemplate,
         results: list[ResultFields],
         *,
         has_error: bool,
     ) -> DispatchResult:
         """Return the response with errors or a throttle time, as `handle_produce` does."""
-        cluster = self._cluster
+        assert self._learnt is not None
+        cluster, template = self._cluster, self._learnt.template
         topic_results = [(template.name, template.topic_id, results)]
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]

@@ -6,6 +6,7 @@ entries and in bytes.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome, size_of
@@ -20,6 +21,7 @@ from protocol.request_targets import RequestTargets, request_targets
 
 Listener = Callable[[Line], None]
 
+_WAITING, _RESPONDED = Outcome.WAITING, Outcome.RESPONDED
 
 WITH_SECRETS = frozenset(
     {
@@ -95,14 +97,26 @@ class Journal:
         started_ns: int,
     ) -> Entry:
         """Add a request; `buffer[start:end]` is its frame without the size."""
-        frame, byte_count = None, end - start
+        entry = Entry()
+        entry.frame, byte_count = None, end - start
+        entry.kept_context, entry.shares_context = context, context.is_shared
         if byte_count <= self.bytes_max:
-            frame = bytes(buffer[start:end])
+            entry.frame = bytes(buffer[start:end])
         else:
             byte_count = 0
-        entry = Entry(self._next_number, context, frame, byte_count, started_ns)
-        self._add(entry)
+            if context.is_shared:
+                entry.context = replace(context)
+        entry.received_ms, entry.started_ns, entry.ended_ns = context.now_ms, started_ns, None
+        entry.outcome = _WAITING
+        entry.kept_response = entry.close_reason = entry.targets = entry.errors = None
         self._byte_count += byte_count
+        entry.byte_count = byte_count
+        number = entry.number = self._next_number
+        self._next_number = number + 1
+        lines = self._lines
+        lines.append(entry)
+        if len(lines) > self._kept_max:
+            self._drop_oldest()
         return entry
 
     def wait(self, entry: Entry) -> None:
@@ -114,9 +128,9 @@ class Journal:
         """Record the response of a request."""
         if self._waiting:
             self._waiting.pop(entry.connection_id, None)
-        entry.duration_us = (now_ns - entry.started_ns) // 1000
+        entry.ended_ns = now_ns
+        entry.outcome = _RESPONDED
         frame: Any = response
-        entry.outcome = Outcome.RESPONDED
         if type(response) is not bytes:
             if isinstance(response, Close):
                 entry.outcome = Outcome.CLOSED
@@ -126,10 +140,12 @@ class Journal:
                 frame = frame.frame
             if frame is None and entry.close_reason is None:
                 entry.outcome = Outcome.NO_RESPONSE
-        if frame is not None and self._lines and entry.number >= self._lines[0].number:
+        lines = self._lines
+        if frame is not None and lines and entry.number >= lines[0].number:
             frame_bytes = len(frame) if type(frame) is bytes else size_of(frame)
-            if entry.byte_count + frame_bytes <= self.bytes_max:
-                entry.keep(frame, frame_bytes)
+            byte_count = entry.byte_count + frame_bytes
+            if byte_count <= self.bytes_max:
+                entry.kept_response, entry.byte_count = frame, byte_count
                 self._byte_count += frame_bytes
                 if self._byte_count > self.bytes_max:
                     self._drop_oldest()

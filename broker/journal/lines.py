@@ -1,10 +1,12 @@
 """The lines of the journal: requests, refused new connections, and ends of connections."""
 
+from dataclasses import replace
 from enum import StrEnum
 
 from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.responses import EncodedParts
+from protocol.codec import header_fields
 from protocol.request_targets import RequestTargets
 
 
@@ -27,49 +29,79 @@ class Outcome(StrEnum):
 class Entry:
     """One request; `frame` is None if it exceeds the byte limit of the journal.
 
-    It has no slots: what few requests have is then an attribute of the class.
+    `Journal.begin` sets the attributes: a constructor takes twice the time.
     """
 
-    _response: bytes | EncodedParts | None = None
-    outcome = Outcome.WAITING
-    close_reason: str | None = None
-    duration_us: int | None = None
-    targets: RequestTargets | None = None
-    """None until `targets_of` has decoded the request."""
-    errors: frozenset[str] | None = None
-    """None until `errors_of` has decoded the response."""
+    __slots__ = (
+        "byte_count",
+        "close_reason",
+        "ended_ns",
+        "errors",
+        "frame",
+        "kept_context",
+        "kept_response",
+        "number",
+        "outcome",
+        "received_ms",
+        "shares_context",
+        "started_ns",
+        "targets",
+    )
 
-    def __init__(
-        self,
-        number: int,
-        context: RequestContext,
-        frame: bytes | None,
-        byte_count: int,
-        started_ns: int,
-    ) -> None:
-        """`byte_count` is that of the frames that it holds."""
-        self.number = number
-        self.context = context
-        self.frame = frame
-        self.byte_count = byte_count
-        self.started_ns = started_ns
+    number: int
+    received_ms: int
+    frame: bytes | None
+    byte_count: int
+    """Of the frames that it holds."""
+    started_ns: int
+    ended_ns: int | None
+    """When it had its response; None before."""
+    outcome: Outcome
+    close_reason: str | None
+    targets: RequestTargets | None
+    """None until `targets_of` has decoded the request."""
+    errors: frozenset[str] | None
+    """None until `errors_of` has decoded the response."""
+    shares_context: bool
+    """Whether its context is one of many requests, which differ in what its frame says."""
+    kept_context: RequestContext
+    kept_response: bytes | EncodedParts | None
+    """The frame of the response; None without one, and if it exceeds the byte limit."""
+
+    @property
+    def context(self) -> RequestContext:
+        """The context of the request; a shared one is copied when somebody looks."""
+        if self.shares_context:
+            assert self.frame is not None
+            _key, _version, correlation_id, *_ = header_fields(self.frame, 0, len(self.frame))
+            self.context = replace(
+                self.kept_context,
+                correlation_id=correlation_id,
+                now_ms=self.received_ms,
+                size_bytes=len(self.frame),
+            )
+        return self.kept_context
+
+    @context.setter
+    def context(self, context: RequestContext) -> None:
+        self.kept_context, self.shares_context = context, False
 
     @property
     def connection_id(self) -> int:
         """The connection of the request, among all of the cluster's."""
-        return self.context.connection_id
+        return self.kept_context.connection_id
+
+    @property
+    def duration_us(self) -> int | None:
+        """How long it took until there was a response; None before."""
+        return None if self.ended_ns is None else (self.ended_ns - self.started_ns) // 1000
 
     @property
     def response(self) -> bytes | None:
-        """The frame of the response; None without one, and if it exceeds the byte limit."""
-        if isinstance(self._response, EncodedParts):
-            self._response = self._response.joined()
-        return self._response
-
-    def keep(self, response: "bytes | EncodedParts", byte_count: int) -> None:
-        """Keep the frame of the response; the bytes of parts are joined when somebody looks."""
-        self._response = response
-        self.byte_count += byte_count
+        """`kept_response` as bytes: parts are joined when somebody looks."""
+        if isinstance(self.kept_response, EncodedParts):
+            self.kept_response = self.kept_response.joined()
+        return self.kept_response
 
 
 class Disconnect:

@@ -51,10 +51,10 @@ class JournalFilter:
             return self._fits_disconnect(line)
         if isinstance(line, Arrival):
             return self._fits_arrival(line)
-        context = line.context
+        context = line.kept_context
         return (
             self.kind in {None, "request"}
-            and context.now_ms >= self.since_ms
+            and line.received_ms >= self.since_ms
             and (self.broker is None or context.broker_id == self.broker)
             and (self.connection is None or context.connection_id == self.connection)
             and (self.user is None or context.principal == self.user)

@@ -15,6 +15,7 @@ from broker.produce.batch_check import BatchRefusal, ReadBatch, check_batch, rea
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
+from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
@@ -128,12 +129,18 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         log_append_time_ms = now_ms if topic.is_log_append_time else -1
         if producer_id >= 0:
             max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
+            gate = producer_id_gate(context, cluster) if has_gate else None
             # fmt: off
-            is_transactional = is_unusual and fields[5] & TRANSACTIONAL_FLAG
-            if is_transactional or has_gate or not partition.producers.apply_next(
-                producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
+            if (
+                (is_unusual and fields[5] & TRANSACTIONAL_FLAG)
+                or (gate is not None and not gate.is_known(producer_id, now_ms))
+                or not partition.producers.apply_next(
+                    producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
+                )
             ):
-                refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
+                refusal = _write_producer(
+                    context, gate, topic, partition, fields, max_timestamp
+                )
             # fmt: on
                 if refusal is not None:
                     results.append(refusal)
@@ -185,33 +192,18 @@ def _refuse_early(
 
 def _write_producer(
     context: RequestContext,
-    cluster: Cluster,
+    gate: ProducerIds | None,
     topic: Topic,
     partition: Partition,
     fields: HeaderFields,
     max_timestamp: int,
 ) -> PartitionResult | None:
-    """Record a batch that its producer writes next; return why another one is not appended."""
+    """Record a batch that is not simply the next of its producer, or return why it is refused."""
     _, _, _, _, _, flags, last_offset_delta, _, _, producer_id, producer_epoch, base_sequence, _ = (
         fields
     )
     is_transactional = bool(flags & TRANSACTIONAL_FLAG)
     producers, base_offset = partition.producers, partition.log.log_end_offset
-    gate = producer_id_gate(context, cluster) if cluster.quotas.clients.is_enabled else None
-    if (
-        gate is not None
-        and not is_transactional
-        and gate.is_known(producer_id, context.now_ms)
-        and producers.apply_next(
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            base_offset,
-            max_timestamp,
-        )
-    ):
-        return None
     decision = producers.check(
         producer_id, producer_epoch, base_sequence, last_offset_delta, is_transactional
     )

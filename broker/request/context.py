@@ -47,6 +47,8 @@ class RequestContext:
     client_host: str
     principal: str = "ANONYMOUS"
     session: Session = field(default_factory=Session)
+    is_shared: bool = field(default=False, init=False)
+    """Whether it is that of many requests, one after the other, none of which may keep it."""
     stopwatch: Callable[[], int] | None = field(default=None, init=False)
     """Nanoseconds since the handler began; None if no quota needs them, or after the charge."""
     throttle_time_ms: int = field(default=0, init=False)

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
@@ -188,3 +190,46 @@ def test_only_counters_of_the_last_hour_are_kept() -> None:
         setup.produce.record("u", f"c{number}", 1, number * 36_000)
 
     assert len(setup.produce._counters) <= 3 * 100
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(
+                st.just("record"),
+                st.sampled_from(("u", "v")),
+                st.sampled_from(("c", "d", None)),
+                st.integers(1, 30_000),
+            ),
+            st.tuples(st.just("wait"), st.sampled_from((1, 999, 1000, 12_000, IDLE_MS))),
+            st.tuples(
+                st.just("set"),
+                st.sampled_from((None, 500.0, 2000.0)),
+                st.sampled_from(
+                    ({"user": "u"}, {"client_id": "c"}, {"user": "v", "client_id": None})
+                ),
+            ),
+        ),
+        max_size=40,
+    )
+)
+def test_to_remember_the_last_client_changes_nothing(steps: list[tuple[object, ...]]) -> None:
+    found = []
+    for forgets in (False, True):
+        setup, now_ms, waits_ms = Setup(), 0, []
+        for step in steps:
+            match step:
+                case "record", str(user), client_id, int(value):
+                    assert client_id is None or isinstance(client_id, str)
+                    if forgets:
+                        setup.produce._latest_client = None
+                    waits_ms.append(setup.produce.record(user, client_id, value, now_ms))
+                case "wait", int(duration_ms):
+                    now_ms += duration_ms
+                case "set", rate, dict(names):
+                    assert rate is None or isinstance(rate, float)
+                    setup.set(rate, **names)
+                case _:
+                    raise AssertionError(step)
+        found.append((waits_ms, list(setup.produce.measurements(now_ms))))
+    assert found[0] == found[1]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from broker.dispatch import produce_replay
 from broker.dispatch.produce_replay import ProduceReplay
+from broker.journal.lines import Entry
 from tests.batches import make_batch
 from tests.broker.connection_driver import NOW_MS
 from tests.broker.dispatch.produce_plans import plans
@@ -236,3 +237,21 @@ def test_a_bug_closes_only_its_connection() -> None:
     assert "internal error in PRODUCE v9" in str(made.written[-1])
     made.do(USUAL)
     assert len(made.bugs) == 1
+
+
+def test_acknowledgements_are_not_kept_after_the_audit() -> None:
+    made = Run()
+    for step in (*WARM, ("audit", True), USUAL, ("audit", False), USUAL):
+        made.do(step)
+    replay = made.connections[0]._replay
+    assert replay is not None
+    assert replay._learnt is not None
+    assert replay._learnt.context.acknowledgements is None
+
+
+def test_the_journal_has_the_principal_of_each_request() -> None:
+    made = Run()
+    for step in (("keep_journal", True), *WARM, ("log_in", 0, "alice"), USUAL):
+        made.do(step)
+    users = [line.context.principal for line in made.dispatcher.journal if isinstance(line, Entry)]
+    assert users == ["ANONYMOUS"] * 6 + ["alice"] * 3
