@@ -10,10 +10,6 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from protocol.pacing import may_pause, paced
 
-PAGE_PARTITIONS_MAX = 2000
-"""Largest number of partitions in a page: Kafka's default of
-`max.request.partition.size.limit`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
@@ -45,9 +41,9 @@ def read_page(
 ) -> tuple[list[PageEntry], Cursor | None]:
     """Return the topics of sorted `names` up to `limit` partitions, and the next cursor.
 
-    A limit below 1 counts as 1, one above PAGE_PARTITIONS_MAX as that.
+    A limit below 1 counts as 1, one above `max.request.partition.size.limit` as that.
     """
-    left = max(1, min(limit, PAGE_PARTITIONS_MAX))
+    left = max(1, min(limit, cluster.config["max.request.partition.size.limit"]))
     entries: list[PageEntry] = []
     for name in paced(names):
         if left == 0:

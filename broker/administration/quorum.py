@@ -14,8 +14,8 @@ from protocol.hash_order import in_hash_order, string_hash
 from protocol.pacing import may_pause
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-NO_OP_RECORD_INTERVAL_MS = 500
-"""Default of metadata.max.idle.interval.ms: an idle controller appends a record so often."""
+IDLE_LOG_END_OFFSET = 100
+"""End of the metadata log of a controller that appends nothing while it is idle."""
 
 
 def voter_ids(cluster: Cluster) -> list[int]:
@@ -30,12 +30,14 @@ def observer_ids(cluster: Cluster) -> list[int]:
     return [node_id for node_id in cluster.brokers if node_id not in voters]
 
 
-def metadata_log_end_offset(now_ms: int) -> int:
+def metadata_log_end_offset(cluster: Cluster, now_ms: int) -> int:
     """Return the end of the metadata log at a time.
 
-    There is no such log. Its end grows as that of an idle controller, since 1970.
+    There is no such log. Its end grows as that of an idle controller, since 1970: by a record every
+    `metadata.max.idle.interval.ms`, or not at all if that is 0.
     """
-    return now_ms // NO_OP_RECORD_INTERVAL_MS
+    interval_ms: int = cluster.config["metadata.max.idle.interval.ms"]
+    return now_ms // interval_ms if interval_ms else IDLE_LOG_END_OFFSET
 
 
 def controller_listener_name(cluster: Cluster) -> str:

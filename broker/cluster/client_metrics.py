@@ -19,7 +19,6 @@ from protocol.pacing import may_pause
 from protocol.regular_expressions import full_match
 
 PUSH_INTERVAL_DEFAULT_MS = 300_000
-TELEMETRY_MAX_BYTES = 1024 * 1024
 ACCEPTED_COMPRESSION_TYPES = (4, 3, 1, 2)
 """zstd, lz4, gzip, snappy, the best first."""
 
@@ -84,10 +83,15 @@ class ClientInstance:
         now_ms: int,
         *,
         is_terminating: bool,
+        size_bytes_max: int,
     ) -> ErrorCode:
-        """Return the error of a push, NONE if the broker takes it."""
+        """Return the error of a push of at most `size_bytes_max`, NONE if the broker takes it."""
         self.last_error = self._check_push(
-            subscription_id, compression_type, size_bytes, now_ms, is_terminating=is_terminating
+            subscription_id,
+            compression_type,
+            now_ms,
+            is_terminating=is_terminating,
+            is_too_large=size_bytes > size_bytes_max,
         )
         self.is_terminating = is_terminating
         return self.last_error
@@ -96,10 +100,10 @@ class ClientInstance:
         self,
         subscription_id: int,
         compression_type: int,
-        size_bytes: int,
         now_ms: int,
         *,
         is_terminating: bool,
+        is_too_large: bool,
     ) -> ErrorCode:
         if self.is_terminating:
             return ErrorCode.INVALID_REQUEST
@@ -113,7 +117,7 @@ class ClientInstance:
             return ErrorCode.UNKNOWN_SUBSCRIPTION_ID
         if not 0 <= compression_type <= _COMPRESSION_TYPE_MAX:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        if size_bytes > TELEMETRY_MAX_BYTES:
+        if is_too_large:
             return ErrorCode.TELEMETRY_TOO_LARGE
         return ErrorCode.NONE
 

@@ -113,7 +113,7 @@ CONNECTION_KEYS: tuple[ConfigKey, ...] = (
     mock_key("connections.held.bytes.max",                 LONG, 268_435_456, at_least(1),    READ_ONLY,  "Bytes that the broker holds for all clients that do not read their responses or send ahead; beyond it the connection that holds most is closed."),
     ConfigKey("max.connections",                           INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts."),
     ConfigKey("max.connections.per.ip",                    INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts from one address."),
-    ConfigKey("max.connection.creation.rate",              INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections per second that a broker accepts (KIP-612); more wait. There is no rate of a single listener."),
+    ConfigKey("max.connection.creation.rate",              INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections per second that a broker accepts (KIP-612); more wait."),
     ConfigKey("socket.listen.backlog.size",                INT,  50,          at_least(1),    READ_ONLY,  "Connections that wait behind the one that max.connection.creation.rate delays; more are closed."),
     ConfigKey("fetch.max.bytes",                           INT,  57_671_680,  at_least(1024), READ_ONLY,  "Most bytes of records that one Fetch response carries."),
     ConfigKey("max.incremental.fetch.session.cache.slots", INT,  1000,        at_least(0),    READ_ONLY,  "Incremental fetch sessions a broker remembers."),

@@ -7,6 +7,7 @@ Sources: Kafka's `KafkaConfig.validateValues`, `DynamicThreadPool`, `LogCleaner`
 from collections.abc import Mapping
 from typing import Any
 
+from broker.config.ip_limits import IP_LIMITS_KEY, parse_ip_limits
 from broker.config.values import elements_of
 
 LOG_DIR = "/mock-kafka/broker-{}"
@@ -31,13 +32,18 @@ _FOLLOWS_RETENTION = -2
 
 
 def requirement_problem(values: Mapping[str, Any]) -> str | None:
-    """Return why values contradict each other, or None."""
+    """Return why values contradict each other, or None.
+
+    Raises:
+        ConfigError: they do, in other words.
+    """
     low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
     if values[low] > values[high]:
         return f"{low} ({values[low]}) must not be more than {high} ({values[high]})"
     broker_id, node_id = values["broker.id"], values["node.id"]
     if broker_id >= 0 and node_id is not None and broker_id != node_id:
         return "You must set `node.id` to the same value as `broker.id`."
+    parse_ip_limits(values[IP_LIMITS_KEY])
     problem = _log_problem(values) or _cordoned_problem(values) or _connection_problem(values)
     return None if problem is None else f"requirement failed: {problem}"
 
@@ -84,8 +90,8 @@ def _is_unlimited_or_positive(value: int | None) -> bool:
 
 def _connection_problem(values: Mapping[str, Any]) -> str | None:
     per_ip = "max.connections.per.ip"
-    if values[per_ip] == 0 and not values[f"{per_ip}.overrides"]:
-        return f"{per_ip} can be set to zero only if {per_ip}.overrides property is set."
+    if values[per_ip] == 0 and not parse_ip_limits(values[IP_LIMITS_KEY]):
+        return f"{per_ip} can be set to zero only if {IP_LIMITS_KEY} property is set."
     return None
 
 

@@ -17,7 +17,6 @@ from broker.config.effects import (
     QUORUM,
     THREADS,
     TIERED_ONLY,
-    TODO,
     UNUSED_BY_KAFKA,
     VOTERS_ARE_BROKERS,
 )
@@ -81,8 +80,8 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  CLUSTER_WIDE, "Kafka's threads that read its folders at the start.", reason=THREADS),
     unseen_key("socket.send.buffer.bytes",                INT,     102_400,              None,         READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default.", reason=MEMORY),
     unseen_key("socket.receive.buffer.bytes",             INT,     102_400,              None,         READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default.", reason=MEMORY),
-    missing_key("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether Kafka moves leadership back to the preferred replica by itself.", reason=TODO),
-    missing_key("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often Kafka checks for leaders that are not the preferred replica.", reason=TODO),
+    ConfigKey("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether the controller moves leadership back to the preferred replica by itself."),
+    ConfigKey("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often the controller makes the preferred replica the leader again."),
     unseen_key("leader.imbalance.per.broker.percentage",  INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates.", reason=UNUSED_BY_KAFKA),
 )
 # fmt: on

@@ -35,7 +35,6 @@ from broker.config.effects import (
     SIGNED_TOKENS_ONLY,
     THREADS,
     TIERED_ONLY,
-    TODO,
     UNUSED_BY_KAFKA,
 )
 from broker.config.keys import (
@@ -91,7 +90,7 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("metadata.log.max.snapshot.interval.ms",            LONG,     3_600_000,   at_least(0),   READ_ONLY, reason=METADATA_LOG),
     unseen_key("metadata.log.segment.bytes",                       INT,      1_073_741_824, at_least(8_388_608), READ_ONLY, reason=METADATA_LOG),
     unseen_key("metadata.log.segment.ms",                          LONG,     604_800_000, None,          READ_ONLY, reason=METADATA_LOG),
-    missing_key("metadata.max.idle.interval.ms",                    INT,      500,         at_least(0),   READ_ONLY, reason=TODO),
+    ConfigKey("metadata.max.idle.interval.ms",                    INT,      500,         at_least(0),   READ_ONLY),
     unseen_key("metadata.max.retention.bytes",                     LONG,     104_857_600, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("metadata.max.retention.ms",                        LONG,     604_800_000, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("server.max.startup.time.ms",                       LONG,     LONG_MAX,    at_least(0),   READ_ONLY, is_internal=True, reason=QUORUM),
@@ -250,7 +249,7 @@ REPLICATION_KEYS: tuple[ConfigKey, ...] = (
     missing_key("replication.quota.window.num",                          INT,      11,          at_least(1),   READ_ONLY, reason=NOTHING_COPIED),
     missing_key("replication.quota.window.size.seconds",                 INT,      1,           at_least(1),   READ_ONLY, reason=NOTHING_COPIED),
     unseen_key("request.timeout.ms",                                    INT,      30_000,      None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
-    missing_key("unclean.leader.election.interval.ms",                   LONG,     300_000,     at_least(1),   READ_ONLY, is_internal=True, reason=TODO),
+    ConfigKey("unclean.leader.election.interval.ms",                   LONG,     300_000,     at_least(1),   READ_ONLY, is_internal=True),
     missing_key("follower.replication.throttled.rate",                   LONG,     LONG_MAX,    at_least(0),   PER_BROKER, is_internal=True, reason=NOTHING_COPIED),
     missing_key("leader.replication.throttled.rate",                     LONG,     LONG_MAX,    at_least(0),   PER_BROKER, is_internal=True, reason=NOTHING_COPIED),
     missing_key("replica.alter.log.dirs.io.max.bytes.per.second",        LONG,     LONG_MAX,    at_least(0),   PER_BROKER, is_internal=True, reason=NOTHING_COPIED),
@@ -261,8 +260,8 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     missing_key("client.quota.callback.class",             CLASS,    None,        None,          READ_ONLY, reason=NO_PLUGINS),
     missing_key("kafka.metrics.polling.interval.secs",     INT,      10,          at_least(1),   READ_ONLY, reason=NO_JMX),
     missing_key("kafka.metrics.reporters",                 LIST,     (),          ListRule(),    READ_ONLY, reason=NO_PLUGINS),
-    missing_key("max.connections.per.ip.overrides",        STRING,   "",          None,          CLUSTER_WIDE, reason=TODO),
-    missing_key("max.request.partition.size.limit",        INT,      2000,        at_least(1),   READ_ONLY, reason=TODO),
+    ConfigKey("max.connections.per.ip.overrides",        STRING,   "",          None,          CLUSTER_WIDE),
+    ConfigKey("max.request.partition.size.limit",        INT,      2000,        at_least(1),   READ_ONLY),
     missing_key("metric.reporters",                        LIST,     ("org.apache.kafka.common.metrics.JmxReporter",), ListRule(),          CLUSTER_WIDE, reason=NO_PLUGINS),
     missing_key("metrics.num.samples",                     INT,      2,           at_least(1),   READ_ONLY, reason=NO_JMX),
     missing_key("metrics.recording.level",                 STRING,   "INFO",      None,          READ_ONLY, reason=NO_JMX),
@@ -270,7 +269,7 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("queued.max.request.bytes",                LONG,     -1,          None,          READ_ONLY, reason=MEMORY),
     unseen_key("socket.connection.setup.timeout.max.ms",  LONG,     30_000,      None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
     unseen_key("socket.connection.setup.timeout.ms",      LONG,     10_000,      None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
-    missing_key("telemetry.max.bytes",                     INT,      1_048_576,   at_least(1),   READ_ONLY, reason=TODO),
+    ConfigKey("telemetry.max.bytes",                     INT,      1_048_576,   at_least(1),   READ_ONLY),
 )
 
 # Authentication and authorization. Only the authorizer knows the keys of unknown type: Kafka
@@ -333,8 +332,8 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
 
 # TLS.
 TLS_KEYS: tuple[ConfigKey, ...] = (
-    missing_key("ssl.cipher.suites",                      LIST,     (),          ListRule(),    ONE_BROKER, reason=TODO),
-    missing_key("ssl.enabled.protocols",                  LIST,     ("TLSv1.2", "TLSv1.3"), ListRule(),          ONE_BROKER, reason=TODO),
+    ConfigKey("ssl.cipher.suites",                      LIST,     (),          ListRule(),    ONE_BROKER),
+    ConfigKey("ssl.enabled.protocols",                  LIST,     ("TLSv1.2", "TLSv1.3"), ListRule(),          ONE_BROKER),
     unseen_key("ssl.endpoint.identification.algorithm",  STRING,   "https",     None,          ONE_BROKER, reason=BROKERS_AS_CLIENTS),
     missing_key("ssl.engine.factory.class",               CLASS,    None,        None,          ONE_BROKER, reason=NO_PLUGINS),
     unseen_key("ssl.keymanager.algorithm",               STRING,   "SunX509",   None,          ONE_BROKER, reason=JAVA_TLS),

@@ -74,7 +74,9 @@ LISTENER_KEYS = STORE_KEYS | {
     "sasl.server.max.receive.size",
     "ssl.allow.dn.changes",
     "ssl.allow.san.changes",
+    "ssl.cipher.suites",
     "ssl.client.auth",
+    "ssl.enabled.protocols",
     "ssl.principal.mapping.rules",
 }
 """Keys that act with the prefix of a listener, too."""

@@ -8,7 +8,8 @@ Behaviour:
       v2 the response has the addresses of the voters.
 
 Gaps:
-    - There is no metadata log: its end grows with the time, by two records per second.
+    - There is no metadata log: its end grows with the time, by one record every
+      metadata.max.idle.interval.ms.
     - Controllers have no listener of their own: the address is that of the broker's first listener.
 """
 
@@ -80,7 +81,7 @@ def _describe(context: RequestContext, cluster: Cluster) -> _Partition:
         error_message="",
         leader_id=cluster.controller_id,
         leader_epoch=cluster.controller_epoch,
-        high_watermark=metadata_log_end_offset(context.now_ms),
+        high_watermark=metadata_log_end_offset(cluster, context.now_ms),
         current_voters=_replicas(context, cluster, voter_ids(cluster)),
         observers=_replicas(context, cluster, observer_ids(cluster)),
     )
@@ -95,7 +96,9 @@ def _replicas(context: RequestContext, cluster: Cluster, node_ids: list[int]) ->
                 version=context.api_version,
                 replica_id=node_id,
                 replica_directory_id=NO_DIRECTORY_ID,
-                log_end_offset=_NEVER if fetched_ms < 0 else metadata_log_end_offset(fetched_ms),
+                log_end_offset=_NEVER
+                if fetched_ms < 0
+                else metadata_log_end_offset(cluster, fetched_ms),
                 last_fetch_timestamp=fetched_ms,
                 last_caught_up_timestamp=fetched_ms,
             )

@@ -5,6 +5,7 @@ Behaviour:
       and the id of the subscription. A client without an id gets a new one.
     - THROTTLING_QUOTA_EXCEEDED before the next push interval, unless the last push had
       UNKNOWN_SUBSCRIPTION_ID or UNSUPPORTED_COMPRESSION_TYPE, or the subscription changed.
+    - The largest push is telemetry.max.bytes.
     - ApiVersions does not list it, as in Kafka without a plugin that receives metrics. Name it in
       broker.api.versions to advertise it.
 
@@ -17,7 +18,6 @@ from broker.cluster.client_metrics import (
     ACCEPTED_COMPRESSION_TYPES,
     NO_INSTANCE_ID,
     RESERVED_IDS,
-    TELEMETRY_MAX_BYTES,
     subscription_of,
 )
 from broker.cluster.cluster import Cluster
@@ -54,7 +54,7 @@ def handle_get_telemetry_subscriptions(
         subscription_id=instance.subscription_id,
         accepted_compression_types=list(ACCEPTED_COMPRESSION_TYPES),
         push_interval_ms=subscription.push_interval_ms,
-        telemetry_max_bytes=TELEMETRY_MAX_BYTES,
+        telemetry_max_bytes=cluster.config["telemetry.max.bytes"],
         delta_temporality=True,
         requested_metrics=list(subscription.metrics),
     )

@@ -5,7 +5,7 @@ Behaviour:
     - INVALID_REQUEST for a reserved client instance id and after a push with `terminating`;
       THROTTLING_QUOTA_EXCEEDED before the next push interval, except for the first push after a
       subscription and a terminating one; UNKNOWN_SUBSCRIPTION_ID, UNSUPPORTED_COMPRESSION_TYPE,
-      TELEMETRY_TOO_LARGE for more than 1 MiB.
+      TELEMETRY_TOO_LARGE for more than telemetry.max.bytes.
     - ApiVersions does not list it, like GetTelemetrySubscriptions.
 """
 
@@ -40,5 +40,6 @@ def handle_push_telemetry(
             len(request.metrics or b""),
             context.now_ms,
             is_terminating=request.terminating,
+            size_bytes_max=cluster.config["telemetry.max.bytes"],
         )
     return messages.PushTelemetryResponse(throttle_time_ms=0, error_code=error_code)

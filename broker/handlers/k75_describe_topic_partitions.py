@@ -2,8 +2,8 @@
 
 Behaviour:
     - Returns the named topics, sorted by name, each once; an empty list means all.
-    - Returns at most response_partition_limit partitions, and never more than 2000. next_cursor
-      then says where the next request should begin.
+    - Returns at most response_partition_limit partitions, and never more than
+      max.request.partition.size.limit. next_cursor then says where the next request should begin.
     - A cursor must name a topic of the list, if there is one, and a partition from 0 on; else every
       requested topic gets INVALID_REQUEST.
     - A request without a cursor that names the empty topic gets UNKNOWN_SERVER_ERROR for every

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
+from broker.administration.periodic_elections import start_periodic_elections
 from broker.clock import Clock
 from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
@@ -23,6 +24,7 @@ from broker.request.encoding import BugReporter
 from broker.server.accept_queue import AcceptQueue
 from broker.server.broker_listeners import BrokerListeners
 from broker.server.client_protocol import ClientProtocol
+from broker.server.connection_counts import ConnectionCounts
 from broker.server.idle_connections import start_idle_check
 from broker.server.listener_certificates import ListenerCertificates
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
@@ -79,8 +81,7 @@ class Server:
         # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
         self._accept_queues: dict[tuple[int, str], AcceptQueue] = {}
-        self._connections_by_host: dict[str, int] = {}
-        self._host_of: dict[ClientProtocol, str] = {}
+        self._counts = ConnectionCounts()
         self._held_bytes: dict[ClientProtocol, int] = {}
         """Bytes of requests and responses of the connections that are not read from now."""
         self._held_bytes_total = 0
@@ -149,6 +150,7 @@ class Server:
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
         start_background_tasks(self.cluster, now_ms)
+        start_periodic_elections(self.cluster, now_ms)
         start_idle_check(self.cluster, self._protocols, now_ms)
 
     def reset(self) -> None:
@@ -172,6 +174,7 @@ class Server:
         self.cluster.reset()
         self.certificates.reset()
         start_background_tasks(self.cluster, now_ms)
+        start_periodic_elections(self.cluster, now_ms)
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
         added = self.listeners.broker_ids - set(self.cluster.brokers)
         self.listeners.end(*added)
@@ -229,31 +232,14 @@ class Server:
         config = self.cluster.config.for_broker(protocol.broker_id)
         own = own_texts(self.cluster.config, protocol.broker_id, protocol.listener_name)
         own_max = own.get("max.connections")
-        if own_max is not None and self._count_of_listener(protocol) >= int(own_max):
-            return f"max.connections ({own_max}) of {protocol.listener_name} reached"
-        from_host = self._connections_by_host.get(host, 0)
-        if len(self._host_of) >= config["max.connections"]:
-            return f"max.connections ({config['max.connections']}) reached"
-        if from_host >= config["max.connections.per.ip"]:
-            return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
-        self._connections_by_host[host] = from_host + 1
-        self._host_of[protocol] = host
-        return None
-
-    def _count_of_listener(self, protocol: ClientProtocol) -> int:
-        name = (protocol.broker_id, protocol.listener_name)
-        return sum((other.broker_id, other.listener_name) == name for other in self._host_of)
+        return self._counts.admit(protocol, host, config, None if own_max is None else int(own_max))
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""
         self._protocols.pop(protocol, None)
         self._without_room.pop(protocol, None)
         self.note_held(protocol, 0)
-        host = self._host_of.pop(protocol, None)
-        if host is not None:
-            self._connections_by_host[host] -= 1
-            if not self._connections_by_host[host]:
-                del self._connections_by_host[host]
+        self._counts.forget(protocol)
 
     def note_held(self, protocol: ClientProtocol, byte_count: int) -> None:
         """Count what is held for a connection; close those that hold most if it is too much."""

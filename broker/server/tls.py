@@ -6,7 +6,7 @@ client's address.
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
@@ -14,6 +14,7 @@ from typing import Any
 
 from broker.config.keys import ConfigError
 from broker.log import log
+from broker.server.tls_suites import UnsupportedError, openssl_ciphers, versions_of
 
 _VERIFY_MODES = {
     "none": ssl.CERT_NONE,
@@ -76,6 +77,7 @@ def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLConte
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = _TlsSession
+    restrict_protocols(context, config["ssl.enabled.protocols"], config["ssl.cipher.suites"])
     load_keystore(context, config)
     has_truststore = load_truststore(context, config)
     if has_sasl:
@@ -87,6 +89,25 @@ def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLConte
             " ssl.truststore.certificates"
         )
     return context
+
+
+def restrict_protocols(
+    context: ssl.SSLContext, protocols: Sequence[str], suites: Sequence[str]
+) -> None:
+    """Have a context speak these versions of TLS only, with these cipher suites, if there are any.
+
+    Raises:
+        StoreError: a name is unknown, or nothing is left to speak.
+    """
+    try:
+        versions = versions_of(protocols, suites)
+        context.minimum_version, context.maximum_version = versions[0], versions[-1]
+        if suites and versions[0] is ssl.TLSVersion.TLSv1_2:
+            context.set_ciphers(openssl_ciphers(suites))
+    except UnsupportedError as error:
+        raise StoreError(str(error), error.kafka_text) from error
+    except ssl.SSLError as error:
+        raise StoreError(f"ssl.cipher.suites: OpenSSL has none of {', '.join(suites)}") from error
 
 
 def has_keystore(config: Mapping[str, Any]) -> bool:

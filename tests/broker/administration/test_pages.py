@@ -2,7 +2,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.administration.pages import (
-    PAGE_PARTITIONS_MAX,
     Cursor,
     PageEntry,
     names_from,
@@ -72,9 +71,17 @@ def test_a_cursor_behind_the_last_partition_returns_none_of_its_topic() -> None:
 
 
 def test_no_page_exceeds_kafkas_limit() -> None:
-    cluster = cluster_of(a=PAGE_PARTITIONS_MAX + 1)
+    cluster = cluster_of(a=2001)
 
     entries, cursor = read_page(cluster, ["a"], None, 2**31 - 1)
 
-    assert len(entries[0].partitions) == PAGE_PARTITIONS_MAX
-    assert cursor == Cursor("a", PAGE_PARTITIONS_MAX)
+    assert len(entries[0].partitions) == 2000
+    assert cursor == Cursor("a", 2000)
+
+
+def test_the_largest_page_is_a_key() -> None:
+    cluster = make_cluster(1, **{"max.request.partition.size.limit": "3"})
+    cluster.create_topic("a", [(1,)] * 5, {})
+    entries, cursor = read_page(cluster, ["a"], None, 4)
+    assert summary(entries) == [("a", [0, 1, 2])]
+    assert cursor == Cursor("a", 3)

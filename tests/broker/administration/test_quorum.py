@@ -1,5 +1,7 @@
 """Voters, observers and the checks of their changes."""
 
+import pytest
+
 from broker.addresses import Address
 from broker.administration.quorum import (
     check_cluster_id,
@@ -11,6 +13,7 @@ from broker.administration.quorum import (
 )
 from broker.cluster import failover
 from broker.cluster.broker_membership import add_broker, new_broker
+from broker.cluster.cluster import Cluster
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, make_cluster
 
@@ -30,8 +33,18 @@ def test_an_added_broker_that_becomes_the_controller_is_a_voter() -> None:
 
 
 def test_the_metadata_log_grows_by_two_records_per_second() -> None:
-    grown = metadata_log_end_offset(NOW_MS + 10_000) - metadata_log_end_offset(NOW_MS)
-    assert grown == 20
+    assert grown_in_10_s(make_cluster(1)) == 20
+
+
+@pytest.mark.parametrize(("interval_ms", "grown"), [("100", 100), ("10000", 1), ("0", 0)])
+def test_the_interval_of_the_records_is_a_key(interval_ms: str, grown: int) -> None:
+    cluster = make_cluster(1, **{"metadata.max.idle.interval.ms": interval_ms})
+    assert grown_in_10_s(cluster) == grown
+
+
+def grown_in_10_s(cluster: Cluster) -> int:
+    ends = [metadata_log_end_offset(cluster, NOW_MS + later_ms) for later_ms in (0, 10_000)]
+    return ends[1] - ends[0]
 
 
 def test_the_id_of_another_cluster_is_refused() -> None:

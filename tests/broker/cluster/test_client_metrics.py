@@ -39,6 +39,7 @@ def push(
         size_bytes,
         now_ms,
         is_terminating=is_terminating,
+        size_bytes_max=1024,
     )
 
 
@@ -69,7 +70,7 @@ def test_the_first_push_after_a_subscription_may_come_early_and_the_next_may_not
     [
         ({"subscription_id": 7}, ErrorCode.UNKNOWN_SUBSCRIPTION_ID),
         ({"compression_type": 5}, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
-        ({"size_bytes": 1024 * 1024 + 1}, ErrorCode.TELEMETRY_TOO_LARGE),
+        ({"size_bytes": 1025}, ErrorCode.TELEMETRY_TOO_LARGE),
     ],
 )
 def test_a_wrong_push_is_refused(fields: dict[str, int], error_code: ErrorCode) -> None:

@@ -10,7 +10,7 @@ RELEASE = (4, 4)
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
-def test_a_key_that_kafka_acts_on_is_told_in_a_line_with_the_reason() -> None:
+def test_a_key_that_kafka_acts_on_gets_a_line_with_the_reason() -> None:
     texts = {
         "authorizer.class.name": AUTHORIZER,
         "super.users": "User:admin",
@@ -21,11 +21,14 @@ def test_a_key_that_kafka_acts_on_is_told_in_a_line_with_the_reason() -> None:
     with capture_logs() as lines:
         warn_of_keys(BROKER_KEYS, texts, RELEASE)
 
-    told = {"event": "a key has no effect", "log_level": "warning", "reason": NO_AUTHORIZATION}
-    assert lines == [{**told, "key": "authorizer.class.name"}, {**told, "key": "super.users"}]
+    expected = {"event": "a key has no effect", "log_level": "warning", "reason": NO_AUTHORIZATION}
+    assert lines == [
+        {**expected, "key": "authorizer.class.name"},
+        {**expected, "key": "super.users"},
+    ]
 
 
-def test_the_default_of_a_key_is_nothing_to_tell() -> None:
+def test_the_default_of_a_key_is_silent() -> None:
     texts = {"authorizer.class.name": "", "metrics.num.samples": "2"}
     assert ineffective_keys(BROKER_KEYS, texts, RELEASE) == {}
     assert list(ineffective_keys(BROKER_KEYS, {"metrics.num.samples": "3"}, RELEASE)) == [
@@ -33,13 +36,13 @@ def test_the_default_of_a_key_is_nothing_to_tell() -> None:
     ]
 
 
-def test_a_key_that_the_release_does_not_have_is_nothing_to_tell() -> None:
+def test_a_key_that_the_release_does_not_have_is_silent() -> None:
     texts = {"config.providers": "env"}
     assert ineffective_keys(BROKER_KEYS, texts, (4, 1)) == {}
     assert ineffective_keys(BROKER_KEYS, texts, (4, 2)) != {}
 
 
-def test_keys_of_topics_are_told_as_well() -> None:
+def test_keys_of_topics_get_a_line_as_well() -> None:
     name = "leader.replication.throttled.replicas"
     assert list(ineffective_keys(TOPIC_KEYS, {name: "*", "flush.ms": "1"}, RELEASE)) == [name]
 
@@ -64,6 +67,6 @@ def test_a_key_of_a_listener_has_the_effect_of_the_key_without_it(
 
 
 @pytest.mark.parametrize("name", ["listener.name.inside.num.partitions", "my.plugin.key"])
-def test_a_key_that_kafka_ignores_is_nothing_to_tell(name: str) -> None:
+def test_a_key_that_kafka_ignores_is_silent(name: str) -> None:
     assert effect_of(BROKER_KEYS, name)[0] is Effect.UNSEEN
     assert ineffective_keys(BROKER_KEYS, {name: "7"}, RELEASE) == {}

@@ -1,6 +1,7 @@
 """TLS contexts: client certificates, and errors of files."""
 
 import asyncio
+import contextlib
 import re
 import ssl
 from pathlib import Path
@@ -48,6 +49,58 @@ def test_ssl_client_auth_decides_whether_a_certificate_is_requested(
         client_auth=client_auth,
     )
     assert server_context(config, has_sasl=has_sasl).verify_mode is mode
+
+
+def handshake(context: ssl.SSLContext, version: ssl.TLSVersion) -> str | None:
+    """Return the cipher suite that a client of one version of TLS agrees on with a server."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    client.minimum_version = client.maximum_version = version
+    context.sslobject_class = ssl.SSLObject
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server),
+        context.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    try:
+        for side in sides * 2:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    except ssl.SSLError:
+        return None
+    cipher = sides[0].cipher()
+    return None if cipher is None else cipher[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "of_1_2", "has_1_3"),
+    [
+        ({}, True, True),
+        ({"enabled_protocols": "TLSv1.2"}, True, False),
+        ({"enabled_protocols": "TLSv1.3"}, False, True),
+        ({"cipher_suites": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}, True, False),
+        ({"cipher_suites": "TLS_AES_128_GCM_SHA256"}, False, True),
+    ],
+)
+def test_protocols_and_cipher_suites_decide_what_a_listener_speaks(
+    folder: Path, keys: dict[str, str], *, of_1_2: bool, has_1_3: bool
+) -> None:
+    config = configured(keystore_location=str(folder / "server.pem"), **keys)
+    context = server_context(config, has_sasl=False)
+    agreed = handshake(context, ssl.TLSVersion.TLSv1_2)
+    assert (agreed is not None) is of_1_2
+    if "cipher_suites" in keys and of_1_2:
+        assert agreed == "ECDHE-ECDSA-AES128-GCM-SHA256"
+    assert (handshake(context, ssl.TLSVersion.TLSv1_3) is not None) is has_1_3
+
+
+@pytest.mark.parametrize(
+    "keys", [{"enabled_protocols": "TLSv9"}, {"cipher_suites": "x"}, {"enabled_protocols": "TLSv1"}]
+)
+def test_a_protocol_or_suite_that_nobody_has_is_refused(folder: Path, keys: dict[str, str]) -> None:
+    config = configured(keystore_location=str(folder / "server.pem"), **keys)
+    with pytest.raises(ConfigError, match=r"ssl\.(enabled\.protocols|cipher\.suites): "):
+        server_context(config, has_sasl=False)
 
 
 def test_a_missing_key_is_named_in_the_error(folder: Path) -> None:
