@@ -9,19 +9,15 @@ from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from client.admin_messages import (
-    config_entry,
-    config_resource,
     creatable_topic,
     topic_description,
 )
+from client.config_admin import ConfigAdmin
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
 from client.group_admin import GroupAdmin, ResponseT
 from client.resources import (
     Address,
     ClusterDescription,
-    ConfigChange,
-    ConfigEntry,
-    ConfigResource,
     NewPartitions,
     NewTopic,
     QuotaChange,
@@ -30,7 +26,6 @@ from client.resources import (
     TopicDescription,
 )
 from protocol import messages
-from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 API_TIMEOUT_MS = 60_000
@@ -67,7 +62,7 @@ class Transport(Protocol):
         """
 
 
-class Admin(GroupAdmin):
+class Admin(ConfigAdmin, GroupAdmin):
     """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(
@@ -206,61 +201,6 @@ class Admin(GroupAdmin):
             lambda response: response.responses,
             is_retrying=retry_on_quota_violation,
         )
-
-    def describe_configs(
-        self, resources: Iterable[ConfigResource]
-    ) -> dict[ConfigResource, list[ConfigEntry] | ApiError]:
-        """Describe all keys of each resource, with their synonyms."""
-        described: dict[ConfigResource, list[ConfigEntry] | ApiError] = {}
-        for address, group in self._by_address(resources).items():
-            request = messages.DescribeConfigsRequest(
-                resources=[
-                    messages.DescribeConfigsRequest.DescribeConfigsResource(
-                        resource_type=resource.resource_type,
-                        resource_name=resource.name,
-                        configuration_keys=None,
-                    )
-                    for resource in group
-                ],
-                include_synonyms=True,
-            )
-            for result in self._ask(request, address).results:
-                resource = config_resource(result)
-                described[resource] = error_of(result.error_code, result.error_message) or [
-                    config_entry(config) for config in result.configs
-                ]
-        return described
-
-    def incremental_alter_configs(
-        self, changes: Mapping[ConfigResource, Sequence[ConfigChange]]
-    ) -> dict[ConfigResource, ApiError | None]:
-        """Change single keys (KIP-339); all keys of a resource change, or none."""
-        resource_class = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
-        outcomes: dict[ConfigResource, ApiError | None] = {}
-        for address, group in self._by_address(changes).items():
-            request = messages.IncrementalAlterConfigsRequest(
-                resources=[
-                    resource_class(
-                        resource_type=resource.resource_type,
-                        resource_name=resource.name,
-                        configs=[
-                            resource_class.AlterableConfig(
-                                name=change.name,
-                                config_operation=change.operation,
-                                value=change.value,
-                            )
-                            for change in changes[resource]
-                        ],
-                    )
-                    for resource in group
-                ],
-                validate_only=False,
-            )
-            for result in self._ask(request, address).responses:
-                outcomes[config_resource(result)] = error_of(
-                    result.error_code, result.error_message
-                )
-        return outcomes
 
     def describe_client_quotas(
         self, filters: Sequence[QuotaFilter], *, is_strict: bool
@@ -412,27 +352,6 @@ class Admin(GroupAdmin):
         request = messages.MetadataRequest(topics=named, allow_auto_topic_creation=False)
         topics = self._ask(request).topics
         return {topic.name: topic for topic in topics if topic.name is not None}
-
-    def _by_address(
-        self, resources: Iterable[ConfigResource]
-    ) -> dict[Address | None, list[ConfigResource]]:
-        """Group resources by broker: only a broker itself knows its configuration."""
-        resources = list(resources)
-        groups: dict[Address | None, list[ConfigResource]] = {}
-        brokers: Mapping[int, Address] = {}
-        if any(_broker_id(candidate) is not None for candidate in resources):
-            brokers = self.describe_cluster().brokers
-        for resource in resources:
-            node_id = _broker_id(resource)
-            # Any broker responds with the error for an unknown node.
-            address = None if node_id is None else brokers.get(node_id)
-            groups.setdefault(address, []).append(resource)
-        return groups
-
-
-def _broker_id(resource: ConfigResource) -> int | None:
-    is_broker = resource.resource_type == ResourceType.BROKER and resource.name.isdecimal()
-    return int(resource.name) if is_broker else None
 
 
 def _is_quota_refusal(error: ApiError | None) -> bool:

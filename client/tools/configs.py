@@ -14,8 +14,9 @@ from client.tools.session import (
 )
 
 DESCRIPTION = """\
-Describe or alter configurations of topics and brokers, and quotas of users,
-clients and IP addresses; options and output are those of kafka-configs.sh.
+Describe or alter configurations of topics, brokers, groups and client metrics,
+and quotas of users, clients and IP addresses; options and output are those of
+kafka-configs.sh.
 """
 
 EPILOG = """\
@@ -34,6 +35,10 @@ examples:
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'cleanup.policy=[compact,delete],retention.ms=60000' \\
       --delete-config segment.bytes --entity-type topics --entity-name orders
+  mock-kafka configs --bootstrap-server localhost:9092 --alter \\
+      --add-config share.auto.offset.reset=earliest --group workers
+  mock-kafka configs --bootstrap-server localhost:9092 --describe \\
+      --entity-type client-metrics
 
 quotas:
   users, clients, or both: producer_byte_rate, consumer_byte_rate,
@@ -44,11 +49,15 @@ quotas:
 Without a name --describe shows every entity of the type, and --alter changes the
 default of users; for other types it needs a name or --entity-default. --user U
 is short for --entity-type users --entity-name U, and --user-defaults for
---entity-default; likewise --client, --topic, --broker, --ip. Exit status: 0 for
-success, 1 with one line on standard error, 2 for invalid arguments.
+--entity-default; likewise --client, --topic, --broker, --broker-logger, --group,
+--client-metrics, --ip. Exit status: 0 for success, 1 with one line on standard
+error, 2 for invalid arguments.
 """
 
 ENTITY_TYPES = (*resource_configs.RESOURCE_TYPES, *quota_configs.ENTITY_TYPES)
+_OPTIONS = {kind: kind if kind == "client-metrics" else kind[:-1] for kind in ENTITY_TYPES}
+"""The options that are short for a type and a name."""
+_WITH_DEFAULT = ("brokers", "users", "clients", "ips")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -69,7 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
         dest="names",
         action="append",
         metavar="NAME",
-        help="a topic, node id, user, client id or ip address",
+        help="a topic, node id, group, client metrics resource, user, client id or ip address",
     )
     parser.add_argument(
         "--entity-default",
@@ -78,13 +87,17 @@ def build_parser() -> argparse.ArgumentParser:
         const=None,
         help="the default of all entities of the type, instead of a name",
     )
-    for entity_type in ENTITY_TYPES:
-        noun = entity_type[:-1]
+    for entity_type, option in _OPTIONS.items():
         parser.add_argument(
-            f"--{noun}", dest=f"{noun}_name", metavar="NAME", help=argparse.SUPPRESS
+            f"--{option}", dest=f"{entity_type}_name", metavar="NAME", help=argparse.SUPPRESS
         )
-        if entity_type != "topics":
-            parser.add_argument(f"--{noun}-defaults", action="store_true", help=argparse.SUPPRESS)
+        if entity_type in _WITH_DEFAULT:
+            parser.add_argument(
+                f"--{option}-defaults",
+                dest=f"{entity_type}_default",
+                action="store_true",
+                help=argparse.SUPPRESS,
+            )
     parser.add_argument(
         "--add-config",
         metavar="K=V[,K=V...]",
@@ -100,7 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="with --describe of topics and brokers: also print default values",
+        help="with --describe: also print default values; not of quotas",
     )
     return parser
 
@@ -134,9 +147,8 @@ def _entities(
         parser.error("more names than entity types")
     entities = dict(zip(entity_types, names, strict=False))
     for entity_type in ENTITY_TYPES:
-        noun = entity_type[:-1]
-        name = getattr(parsed, f"{noun}_name")
-        if name is not None or getattr(parsed, f"{noun}_defaults", False):
+        name = getattr(parsed, f"{entity_type}_name")
+        if name is not None or getattr(parsed, f"{entity_type}_default", False):
             entity_types.append(entity_type)
             entities[entity_type] = name
     if not entity_types:
@@ -145,8 +157,12 @@ def _entities(
         parser.error("an entity type occurs twice")
     if len(entity_types) > 1 and set(entity_types) != {"users", "clients"}:
         parser.error("only users and clients can be combined")
-    if entities.get("topics", "") is None:
-        parser.error("topics have no default entity; set the default on brokers")
+    without = [kind for kind, name in entities.items() if name is None if kind not in _WITH_DEFAULT]
+    if without:
+        remedy = "; set the default on brokers" if without == ["topics"] else ""
+        parser.error(f"{without[0]} have no default entity{remedy}")
+    if parsed.describe and entity_types == ["broker-loggers"] and not entities:
+        parser.error("An entity name must be specified with --describe of broker-loggers")
     return entity_types, entities
 
 

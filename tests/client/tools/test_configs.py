@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client.tools import configs
-from tests.client.scripted import Peer, admin_of, metadata, quotas, quotas_altered
+from tests.client.scripted import Peer, admin_of, quotas, quotas_altered
 from tests.client.scripted import configs as config_response
 from tests.client.scripted import configs_altered as configs_altered_response
 
@@ -76,12 +76,38 @@ def test_topics_and_brokers_are_changed_by_name(
     assert peer.requests[0].resources[0].configs[0].value == "compact,delete"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "resource_type", "said"),
+    [
+        ("--group x", 32, "group x"),
+        ("--entity-type groups --entity-name x", 32, "group x"),
+        ("--client-metrics x", 16, "client-metric x"),
+        ("--entity-type client-metrics --entity-name x", 16, "client-metric x"),
+    ],
+)
+def test_groups_and_client_metrics_are_changed_by_name(
+    arguments: str,
+    resource_type: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with talking(monkeypatch, configs_altered_response(resource_type, "x")) as peer:
+        words = f"--alter --add-config a=1 --delete-config b,c {arguments}"
+        assert run(*words.split()) == 0
+    assert capsys.readouterr().out == f"Completed updating config for {said}.\n"
+    [resource] = peer.requests[0].resources
+    assert resource.resource_type == resource_type
+    changes = [(config.name, config.config_operation, config.value) for config in resource.configs]
+    assert changes == [("b", 1, None), ("c", 1, None), ("a", 0, "1")]
+
+
 def test_describing_prints_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, quotas(({"user": "u"}, {"k": 1.0}))):
         assert run("--describe", "--entity-type", "users") == 0
-    with talking(monkeypatch, metadata(("t", 1)), config_response(2, "t")):
+    with talking(monkeypatch, config_response(2, "t")):
         assert run("--describe", "--entity-type", "topics", "--entity-name", "t", "--all") == 0
     assert capsys.readouterr().out.splitlines() == [
         "Quota configs for user-principal 'u' are k=1.0",
@@ -114,7 +140,11 @@ def test_an_error_of_the_broker_is_one_line_and_status_1(
         ("--describe --entity-type users --entity-type topics", "users and clients"),
         ("--describe --entity-type users --user u", "twice"),
         ("--describe --entity-type topics --entity-default", "default"),
-        ("--describe --entity-type groups", "groups"),
+        ("--describe --entity-type groups --entity-default", "groups have no default"),
+        ("--describe --entity-type broker-loggers", "entity name"),
+        ("--alter --add-config a=1 --entity-type groups", "--entity-name"),
+        ("--describe --entity-type acls", "acls"),
+        ("--describe --group-defaults", "--entity-type"),
     ],
 )
 def test_invalid_arguments_are_usage_errors(
