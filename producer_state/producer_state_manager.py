@@ -13,7 +13,7 @@ kept separately (`transactions`), for the producers that have it.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 
 from producer_state.expiry import NEVER_MS, remove_expired
@@ -47,6 +47,7 @@ from producer_state.rules import (
     floor_after,
 )
 from producer_state.transactions import PartitionTransactions, TransactionalEntry
+from producer_state.truncation import StoredBatch, forget
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_stream
 
@@ -63,7 +64,6 @@ class ProducerStateManager:
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
     first offset) or 1 for KIP-758's (the newest batch and a `window` of sequence numbers before
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
-
     """
 
     __slots__ = (
@@ -127,14 +127,8 @@ class ProducerStateManager:
                 )
                 return OUT_OF_ORDER if is_out_of_order else APPEND
         entry = self.entry(producer_id)
-        decision = decide(
-            self._layout.rules,
-            entry,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            is_transactional=is_transactional,
-        )
+        batch = producer_epoch, base_sequence, last_offset_delta
+        decision = decide(self._layout.rules, entry, *batch, is_transactional=is_transactional)
         if (
             is_transactional
             and decision is APPEND
@@ -312,12 +306,9 @@ class ProducerStateManager:
             known = self._transactions
             if producer_epoch == known_epoch and known is not None and known.is_open(producer_id):
                 return False
+        batch = producer_id, producer_epoch, base_sequence
         self._own_transactions.begin_verification(
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            now_ms,
-            supports_epoch_bump=supports_epoch_bump,
+            *batch, now_ms, supports_epoch_bump=supports_epoch_bump
         )
         return True
 
@@ -377,6 +368,13 @@ class ProducerStateManager:
         return self._own_transactions.end(
             producer_id, producer_epoch, coordinator_epoch, timestamp_ms
         )
+
+    def replay(self, producer_ids: Set[int], stored: Iterable[StoredBatch]) -> None:
+        """Know of some producers only what is `stored`, in offset order."""
+        forget(self._table, self._own_transactions, producer_ids)
+        for batch in stored:
+            batch.apply_to(self)
+        self._own_transactions.sort()
 
     def convert(self, *, batches: int, window: int) -> None:
         """Change the rule or the window; without a change this is free.

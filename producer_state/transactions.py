@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 from producer_state.rules import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP
@@ -96,6 +97,15 @@ class PartitionTransactions:
             return False
         self.entries.pop(producer_id, None)
         return True
+
+    def remove(self, producer_id: int) -> None:
+        """Remove all that is known of a producer, and its open transaction."""
+        for known in (self.entries, self._start_offsets, self._verifications):
+            known.pop(producer_id, None)
+
+    def sort(self) -> None:
+        """Put the open transactions in the order of their offsets again."""
+        self._start_offsets = dict(sorted(self._start_offsets.items(), key=itemgetter(1)))
 
     # Verification ----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.eligible_leaders import clean_leader, last_known_leader
+from broker.cluster.log_truncation import lead_out_of_sync
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
@@ -47,7 +48,7 @@ def elect_leader(
     if partition is None:
         message = f"No such partition as {topic_name}-{partition_index}"
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-    has_leader = partition.leader_id != NO_LEADER
+    has_leader, is_clean = partition.leader_id != NO_LEADER, True
     if election_type is ElectionType.PREFERRED:
         if partition.leader_id == partition.replicas[0]:
             return NOT_NEEDED
@@ -59,29 +60,26 @@ def elect_leader(
         if has_leader:
             return NOT_NEEDED
         leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
-        if leader_id == NO_LEADER:
-            leader_id = _elect_out_of_sync(cluster, partition, now_ms)
+        is_clean = leader_id != NO_LEADER
+        if not is_clean:
+            leader_id = _out_of_sync_leader(cluster, partition)
         if leader_id == NO_LEADER:
             return NONE_ELIGIBLE
-    if leader_id not in partition.isr:
-        cluster.set_isr(partition, [leader_id], now_ms)
-        cluster.expand_isr(partition, now_ms)
+    is_behind = leader_id not in partition.isr
+    if is_behind:
+        lead_out_of_sync(cluster, partition, leader_id, now_ms, is_clean=is_clean)
     cluster.set_leader(partition, leader_id, now_ms)
+    if is_behind:
+        cluster.expand_isr(partition, now_ms)
     return None
 
 
-@may_pause
-def _elect_out_of_sync(cluster: Cluster, partition: Partition, now_ms: int) -> int:
-    """Return the last known leader, or the first replica that is up.
-
-    All that are up are in sync: they share the log.
-    """
-    alive = tuple(filter(cluster.is_alive, partition.replicas))
-    if not alive:
-        return NO_LEADER
+def _out_of_sync_leader(cluster: Cluster, partition: Partition) -> int:
+    """Return the last known leader, or the first replica that is up."""
     leader_id = last_known_leader(partition, cluster.is_alive)
-    cluster.set_isr(partition, alive, now_ms, is_clean=False)
-    return alive[0] if leader_id == NO_LEADER else leader_id
+    if leader_id == NO_LEADER:
+        leader_id = next(filter(cluster.is_alive, partition.replicas), NO_LEADER)
+    return leader_id
 
 
 @lru_cache(maxsize=1)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
 from broker.audit.stored_sequences import StoredSequences
+from broker.cluster.changed_offsets import CleanedOffsets
 from broker.cluster.cluster import Cluster
-from broker.cluster.log_segments import CleanedOffsets
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
 from protocol.pacing import may_pause, paced, paced_stream

@@ -386,7 +386,7 @@ class Cluster:
     def assign(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Set the replicas; with few of them, fewer have to be in sync."""
         self.note_change()
-        partition.replicas = tuple(replicas)
+        partition.assign(replicas)
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         maybe_move(topic, partition, now_ms)

@@ -137,7 +137,7 @@ class Compaction:
 
     def _steps(self, log: PartitionLog, deleted_until_ms: int) -> Iterator[None]:
         batches, record_count = list(log.rewind()), self._record_count
-        start_offset, end_offset = log.log_start_offset, log.log_end_offset
+        start_offset, end_offset, cuts = log.log_start_offset, log.log_end_offset, log.cuts
         open_offsets = {
             base_offset
             for batches_of_producer in self._open_batches.values()
@@ -184,8 +184,8 @@ class Compaction:
             else:  # all became stale between two steps
                 live_counts.pop(base_offset, None)
             freed_bytes += len(batch) - len(kept.get(base_offset, b""))
-        if log.log_start_offset != start_offset:
-            return  # its oldest batches were deleted; the next compaction looks at the others
+        if log.log_start_offset != start_offset or log.cuts != cuts:
+            return  # batches were deleted or lost; the next compaction looks at the others
         log.replace_batches(list(kept.values()), end_offset, freed_bytes)
         self._record_count += kept_records - record_count
         # No record of a transaction that was aborted before is left.

@@ -27,7 +27,7 @@ def replace_isr(
     `keeps_eligible` is false without the feature, and for the ISR of an unclean leader.
     """
     candidates = dict.fromkeys((*partition.eligible_leader_replicas, *partition.isr))
-    partition.isr = tuple(isr)
+    partition.replace_isr(isr)
     partition.eligible_leader_replicas = ()
     if keeps_eligible and len(isr) < min(topic.min_insync_replicas, len(partition.replicas)):
         partition.eligible_leader_replicas = tuple(
@@ -45,12 +45,12 @@ def full_isr(
     *,
     can_be_empty: bool,
 ) -> Sequence[int]:
-    """Return the ISR with all replicas that are up, and without those that are down.
+    """Return the ISR with all replicas that are up, and without those that are down or paused.
 
     One that is down stays as the only one, unless the ISR can be empty. The order is that of the
     leader's release.
     """
-    alive = list(filter(is_alive, partition.replicas))
+    alive = [n for n in partition.replicas if is_alive(n) and partition.follows(n)]
     may_stay = alive if alive or can_be_empty else partition.replicas
     kept = [n for n in partition.isr if n in may_stay]
     isr = (*kept, *(n for n in alive if n not in kept))

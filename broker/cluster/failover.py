@@ -11,6 +11,7 @@ from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.eligible_leaders import clean_leader, last_known_leader
+from broker.cluster.log_truncation import lead_out_of_sync
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from protocol.pacing import may_pause
@@ -21,10 +22,11 @@ CONTROLLED_SHUTDOWN_MS = 50
 
 @may_pause
 def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
-    """Stop a broker: close its connections and refuse new ones. No record is lost.
+    """Stop a broker: close its connections and refuse new ones.
 
     With `elect` it is fenced: it leaves every ISR, and what it led, coordinated or controlled moves
-    to brokers that are up. (The last member of an ISR stays in it before Kafka 4.1.) Without
+    to brokers that are up. (The last member of an ISR stays in it before Kafka 4.1.) Its replicas
+    end where they are: only an election of one of them that is not in sync loses records. Without
     `elect` Metadata still lists it; stop it again with `elect` to fence it later.
     The election is an event of `cluster.controller_queue`. It waits for mutations in the queue, and
     until then Metadata names the old leaders.
@@ -73,7 +75,7 @@ def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool =
 
 @may_pause
 def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Start a broker again. It is in sync at once, since replicas share their log.
+    """Start a broker again. It fetches what it lacks from the leaders at once, and is in sync.
 
     It leads only partitions that have no leader, as in Kafka before a preferred leader election.
 
@@ -162,7 +164,7 @@ def _leave_isr(cluster: Cluster, partition: Partition, node_id: int, now_ms: int
 
 @may_pause
 def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Return a broker to ISRs; it is in sync at once, since replicas share their log."""
+    """Return a broker to ISRs: what the leaders have it fetches at once."""
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:
         cluster.controller_id = node_id
@@ -182,13 +184,13 @@ def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) ->
     """Elect the first replica that is up and in sync, or just up where the topic allows it."""
     leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
     if leader_id != NO_LEADER and leader_id not in partition.isr:
-        cluster.set_isr(partition, [leader_id], now_ms)
+        lead_out_of_sync(cluster, partition, leader_id, now_ms, is_clean=True)
     if leader_id == NO_LEADER:
         leader_id = last_known_leader(partition, cluster.is_alive)
         if leader_id == NO_LEADER and topic.config["unclean.leader.election.enable"]:
             leader_id = next(filter(cluster.is_alive, partition.replicas), NO_LEADER)
         if leader_id != NO_LEADER:
-            cluster.set_isr(partition, [leader_id], now_ms, is_clean=False)
+            lead_out_of_sync(cluster, partition, leader_id, now_ms, is_clean=False)
     cluster.set_leader(partition, leader_id, now_ms)
 
 

@@ -7,7 +7,7 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 `CoordinatorRuntime` (the batches).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
-from broker.timers import SteppedWork
+from broker.timers import SteppedWork, Timers
 from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import COORDINATOR_SEQUENCE, CoordinatorRecord
@@ -213,6 +213,21 @@ def note_appended(topic: Topic, partition: Partition, now_ms: int) -> None:
     if compaction is None:
         return
     (batch,) = log.read(log.log_end_offset - 1, 0, at_least_one=True)
+    _note_batch(compaction, batch, now_ms)
+    if compaction.is_due():
+        compact(topic, partition, compaction, now_ms)
+
+
+def index_of_keys(batches: Iterable[bytes], timers: Timers | None, now_ms: int) -> Compaction:
+    """Return what the compaction of a log has to know that has lost its end."""
+    compaction = Compaction()
+    compaction.timers = timers
+    for batch in batches:
+        _note_batch(compaction, batch, now_ms)
+    return compaction
+
+
+def _note_batch(compaction: Compaction, batch: bytes, now_ms: int) -> None:
     header, records = read_header(batch, 0), tuple(read_records(batch))
     pairs = [(record.key or b"", record.value) for record in records]
     if header.attributes & CONTROL_FLAG:
@@ -224,8 +239,6 @@ def note_appended(topic: Topic, partition: Partition, now_ms: int) -> None:
         compaction.add_transactional(header.producer_id, header.base_offset, pairs)
     else:
         compaction.add(header.base_offset, pairs, now_ms)
-    if compaction.is_due():
-        compact(topic, partition, compaction, now_ms)
 
 
 def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:

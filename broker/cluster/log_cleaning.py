@@ -54,14 +54,15 @@ class LogCleaning:
     def steps(self, settings: SegmentSettings) -> Iterator[None]:
         """Clean, and yield after each short step; `freed_bytes` is set with the last change.
 
-        Nothing changes if records are deleted between two steps: the next check looks at the rest.
+        Nothing changes if records are deleted or lost between two steps: the next check looks at
+        the rest.
 
         Raises:
             OversizedRecordError: a compressed record of the dirty part is larger than the limit of
                 the topic, which was higher when it was stored. Nothing has changed.
         """
         log, found = self._partition.log, self._found
-        start_offset, segments = log.log_start_offset, log.segments
+        start_offset, segments, cuts = log.log_start_offset, log.segments, log.cuts
         assert segments is not None
         batches = list(log.rewind())
         del batches[bisect_left(batches, (found.end_offset,), key=unpack_base_offset) :]
@@ -82,7 +83,7 @@ class LogCleaning:
                 kept.append(left)
                 cleaned.add(header.base_offset, left)
                 self.freed_bytes -= 0 if left is batch else len(left)
-        if log.log_start_offset != start_offset:
+        if log.log_start_offset != start_offset or log.cuts != cuts:
             self.freed_bytes = 0
             return
         log.replace_batches(kept, found.end_offset, self.freed_bytes)

@@ -8,12 +8,12 @@ that their topic had at that time.
 Sources: Kafka's `LogSegment.shouldRoll` and `append`, `UnifiedLog.maybeRoll`, `LogConfig`.
 """
 
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Any, NamedTuple
 
+from broker.cluster.changed_offsets import CleanedOffsets, LogCut
 from protocol.records import (
     HEADER_BYTES,
     RECORD_BYTES_MAX,
@@ -168,6 +168,19 @@ class Segment:
             self._bytes_since_entry += run_bytes
         self.size_bytes += run_bytes
 
+    def truncated(self, kept: Iterable[bytes], lost_bytes: int) -> "Segment":
+        """Return it with these batches and what is deleted before them, without the rest."""
+        segment = Segment(self.base_offset, self.created_ms, self._created_with)
+        for batch in kept:
+            segment.add((batch,), self.modified_ms)
+        segment.size_bytes = self.size_bytes - lost_bytes
+        segment.modified_ms = self.modified_ms
+        if self.deleted_latest is not None:
+            segment.deleted_latest = self.deleted_latest
+            segment.first_timestamp = self.first_timestamp
+            segment.largest_timestamp = max(segment.largest_timestamp, self.deleted_latest[0])
+        return segment
+
     def _note_entry(self, interval_bytes: int) -> None:
         if self._bytes_since_entry > interval_bytes:
             self._bytes_since_entry = 0
@@ -177,38 +190,6 @@ class Segment:
                 self._last_entry_timestamp = self.largest_timestamp
 
 
-class CleanedOffsets:
-    """What the log cleaner has done with a log.
-
-    `starts` and `ends` are ranges of offsets, ascending and apart, in which it removed records or
-    wrote batches again; an end is exclusive.
-    """
-
-    __slots__ = ("ends", "first_dirty_offset", "starts")
-
-    def __init__(self) -> None:
-        self.first_dirty_offset = 0
-        """Where the next cleaning begins: Kafka's checkpoint."""
-        self.starts = array("q")
-        self.ends = array("q")
-
-    def has(self, offset: int) -> bool:
-        """Return whether the batch that had an offset was removed or written again."""
-        index = bisect_right(self.starts, offset) - 1
-        return index >= 0 and offset < self.ends[index]
-
-    def replace(self, ranges: Iterable[tuple[int, int]], first_dirty_offset: int) -> None:
-        """Set the ranges, ascending ones that may touch, and where the next cleaning begins."""
-        starts, ends = array("q"), array("q")
-        for start, end in ranges:
-            if ends and start <= ends[-1]:
-                ends[-1] = max(end, ends[-1])
-            else:
-                starts.append(start)
-                ends.append(end)
-        self.starts, self.ends, self.first_dirty_offset = starts, ends, first_dirty_offset
-
-
 class LogSegments:
     """The segments of one log, the oldest first, for its batches before `end_offset`."""
 
@@ -216,6 +197,7 @@ class LogSegments:
         "_emptied_ms",
         "_settings_until",
         "cleaned",
+        "cuts",
         "end_offset",
         "freed_bytes",
         "segments",
@@ -231,6 +213,8 @@ class LogSegments:
         """None until the log cleaner has cleaned the log."""
         self.uncleanable_for: tuple[int, int] | None = None
         """The incarnation of the broker whose log cleaner could not clean the log."""
+        self.cuts: tuple[LogCut, ...] = ()
+        """Each time that the log lost its end, the first one first."""
         self._emptied_ms = -1
         """When the last segment was removed: Kafka begins another one then, without records."""
         self._settings_until: list[tuple[int, SegmentSettings]] = []
@@ -373,6 +357,33 @@ class LogSegments:
         before = zip(cleaned.starts, cleaned.ends, strict=True)
         known = (found for found in before if found[1] > log_start_offset)
         cleaned.replace(merge(known, changed), end_offset)
+
+    def truncate(self, kept: Sequence[bytes], lost: Sequence[bytes], cut: LogCut) -> None:
+        """Have the segments end where a log ends now that has lost batches.
+
+        The last one that is left has the times of its batches, as with Kafka's `truncateTo`.
+        """
+        offset, settings = cut.offset, self._settings_until
+        self.cuts += (cut,)
+        ended = next((known for at, known in settings if at > offset), None)
+        self._settings_until = [known for known in settings if known[0] <= offset]
+        if self.cleaned is not None:
+            self.cleaned.truncate(offset)
+        if offset >= self.end_offset:
+            if ended is not None:
+                self.end_settings(offset, ended)
+            return
+        known = lost[: bisect_left(lost, (self.end_offset,), key=unpack_base_offset)]
+        segments = self.segments
+        while segments and segments[-1].base_offset >= offset:
+            removed = segments.pop()
+            first = bisect_left(known, (removed.base_offset,), key=unpack_base_offset)
+            self.freed_bytes -= removed.size_bytes - sum(map(len, known[first:]))
+            known = known[:first]
+        if segments:
+            first = bisect_left(kept, (segments[-1].base_offset,), key=unpack_base_offset)
+            segments[-1] = segments[-1].truncated(kept[first:], sum(map(len, known)))
+        self.end_offset = offset
 
     def remove(self, count: int, now_ms: int) -> None:
         """Remove the oldest segments, whose records were deleted."""

@@ -98,6 +98,7 @@ def new_partitions(
     partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
     for partition in partitions:
         if len(partition.isr) < len(partition.replicas):
+            partition.replica_ends = {n: 0 for n in partition.replicas if n not in partition.isr}
             topic.hold_or_release(partition)
     if topic.is_internal:
         for partition in partitions:

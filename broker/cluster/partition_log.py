@@ -4,22 +4,23 @@ A batch is one `bytes` object, as it was received except for base offset and lea
 offsets and largest timestamps are read from these bytes: an append touches few objects, which count
 among many partitions, and nothing that the garbage collector tracks is made for a batch.
 
-All replicas of a partition share this log. Its high watermark says which records are committed.
+All replicas of a partition share this log: one that falls behind is an end offset (`Partition`).
+The high watermark says which records are committed.
 """
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import cast
 
+from broker.cluster.batch_times import first_latest, timestamps
+from broker.cluster.changed_offsets import LogCut
 from broker.cluster.log_segments import DEFAULT_SETTINGS, LogSegments, SegmentSettings
 from broker.cluster.transaction_index import TransactionIndex
-from protocol.pacing import may_pause, paced, paced_range
+from protocol.pacing import may_pause
 from protocol.records import (
     batch_base_offset,
     last_offset,
-    max_timestamp,
     unpack_base_offset,
     unpack_max_timestamp,
 )
@@ -37,10 +38,6 @@ _NO_WAITERS = cast("dict[Waiter, None]", MappingProxyType({}))
 """Of most logs, which never have one; an attempt to change it raises."""
 _USUAL_EPOCHS = ((0, 0),)
 """Of logs whose leader has not changed: one object for all of them."""
-_BATCHES_PER_STEP = 64
-"""Batches whose timestamps are read between two looks at the time."""
-_COMPARED_TOGETHER = 1024
-"""Timestamps that are compared between two looks at the time."""
 
 
 class PartitionLog:
@@ -294,19 +291,14 @@ class PartitionLog:
         """
         index, index_end = self._range(start_offset, end_offset)
         batches = self._batches[index:index_end]  # the log may change in a pause
-        for batch, batch_timestamp in zip(batches, _timestamps(batches), strict=True):
+        for batch, batch_timestamp in zip(batches, timestamps(batches), strict=True):
             if batch_timestamp >= timestamp:
                 yield batch
 
     @may_pause
     def batch_with_max_timestamp(self) -> bytes | None:
         """Return the first batch with the largest timestamp; without timestamps the oldest one."""
-        batches = self._batches[:]
-        if not batches:
-            return None
-        times = array("q", _timestamps(batches))
-        index = _index_of_max(times)
-        return batches[index if times[index] >= 0 else 0]
+        return first_latest(self._batches[:])
 
     def epoch_of(self, offset: int) -> int:
         """Return the leader epoch in which an offset was written; -1 if it is unknown."""
@@ -343,6 +335,32 @@ class PartitionLog:
         if count:
             self._put_in_segments(count, settings).note_deleted(self._batches[:count])
             self._drop_oldest(count, None)
+
+    @property
+    def cuts(self) -> tuple[LogCut, ...]:
+        """Each time that the log lost its end."""
+        return () if self.segments is None else self.segments.cuts
+
+    def truncate(self, cut: LogCut) -> list[bytes]:
+        """Lose the batches from an offset on, and end there; return them.
+
+        A log that begins behind it is empty then, and begins there (Kafka's `truncateTo`).
+        """
+        offset, batches = cut.offset, self._batches
+        index = bisect_left(batches, (offset,), key=unpack_base_offset)
+        lost = batches[index:]
+        del batches[index:]
+        self.size_bytes -= sum(map(len, lost))
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.log_end_offset = offset
+        self.epoch_starts = tuple(known for known in self.epoch_starts if known[1] < offset)
+        self._newest_epoch = self.epoch_starts[-1][0] if self.epoch_starts else -1
+        self.transaction_index.truncate(offset)
+        if self.segments is None:
+            self.segments = LogSegments()
+        self.segments.truncate(batches, lost, cut)
+        return lost
 
     def take_all(self) -> list[bytes]:
         """Delete all batches, and return them: to free the memory of very many takes long."""
@@ -432,23 +450,3 @@ class PartitionLog:
             self.extend_segments(settings, count)
         assert self.segments is not None  # made by `extend_segments`
         return self.segments
-
-
-@may_pause
-def _timestamps(batches: list[bytes]) -> Iterator[int]:
-    """Yield the largest timestamp of each batch; a request that takes turns may pause."""
-    for step in paced_range(-(-len(batches) // _BATCHES_PER_STEP)):
-        first = step * _BATCHES_PER_STEP
-        yield from map(max_timestamp, batches[first : first + _BATCHES_PER_STEP])
-
-
-@may_pause
-def _index_of_max(times: "array[int]") -> int:
-    """Return the index of the largest of some timestamps, the first of equal ones."""
-    largest, found = times[0], 0
-    for start in paced(range(0, len(times), _COMPARED_TOGETHER)):
-        part = times[start : start + _COMPARED_TOGETHER]
-        if max(part) > largest:
-            largest = max(part)
-            found = start + part.index(largest)
-    return found

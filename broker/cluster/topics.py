@@ -1,7 +1,8 @@
 """Topics and partitions: replicas, leaders and configuration."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from uuid import UUID
 
 from broker.cluster.compaction import Compaction
@@ -15,6 +16,8 @@ from protocol.records import RECORD_BYTES_MAX
 NO_LEADER = -1
 TIMESTAMP_MAX = 2**63 - 1
 TOPIC_NAME_LENGTH_MAX = 249
+_NO_ENDS: Mapping[int, int] = MappingProxyType({})
+"""Of partitions without a replica that is behind, as most are."""
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
@@ -56,6 +59,9 @@ class Partition:
     `eligible_leader_replicas` left the ISR while it was smaller than min.insync.replicas, so they
     have every committed record (KIP-966). `last_known_leader_id` is NO_LEADER unless the ISR became
     empty and there is no leader since.
+
+    `replica_ends` has the log end offset of each replica that is behind: all others have the whole
+    log. `paused_followers` do not fetch from the leader until they are resumed.
     """
 
     topic_name: str
@@ -71,6 +77,30 @@ class Partition:
     removing_replicas: tuple[int, ...] = ()
     log: PartitionLog = field(default_factory=PartitionLog)
     compaction: Compaction | None = None
+    replica_ends: Mapping[int, int] = field(default_factory=lambda: _NO_ENDS)
+    paused_followers: frozenset[int] = frozenset()
+
+    def end_of(self, node_id: int) -> int:
+        """Return the log end offset of a replica."""
+        return self.replica_ends.get(node_id, self.log.log_end_offset)
+
+    def assign(self, replicas: Sequence[int]) -> None:
+        """Set the replicas; a new one has nothing until it is in sync."""
+        ends = dict.fromkeys(replicas, 0) | dict.fromkeys(self.replicas, self.log.log_end_offset)
+        ends |= self.replica_ends
+        behind = {n: ends[n] for n in replicas if ends[n] < self.log.log_end_offset}
+        self.replicas, self.replica_ends = tuple(replicas), behind or _NO_ENDS
+
+    def replace_isr(self, isr: Sequence[int]) -> None:
+        """Set the ISR: who leaves it falls behind from here on, who joins it has caught up."""
+        ends = {n: end for n, end in self.replica_ends.items() if n in self.replicas}
+        ends |= dict.fromkeys(self.isr, self.log.log_end_offset)
+        left = {n: end for n, end in ends.items() if n not in isr}
+        self.isr, self.replica_ends = tuple(isr), left or _NO_ENDS
+
+    def follows(self, node_id: int) -> bool:
+        """Return whether a replica fetches from the leader while its broker is up, or leads."""
+        return node_id not in self.paused_followers or node_id == self.leader_id
 
     @property
     def last_stable_offset(self) -> int:

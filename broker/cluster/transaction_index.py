@@ -57,6 +57,11 @@ class TransactionIndex:
         if self._aborted:
             self._aborted[: _index_at(self._aborted, offset)] = kept
 
+    def truncate(self, offset: int) -> None:
+        """Remove the transactions whose marker is behind `offset`, the new end of the log."""
+        if self._aborted:
+            del self._aborted[_index_at(self._aborted, offset) :]
+
     def drop_before(self, offset: int) -> None:
         """Remove the transactions that end before `offset`, the new start of the log."""
         if self._aborted:

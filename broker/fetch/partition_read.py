@@ -284,10 +284,14 @@ def read_partition(  # noqa: C901, PLR0912
     if not isinstance(partition, Partition):
         return FetchPartitionData(partition)
     log, fetch_offset = partition.log, cached.fetch_offset
-    log_start_offset, high_watermark = log.log_start_offset, log.high_watermark
-    stable_offset = high_watermark
+    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
+    stable_offset = high_watermark = log.high_watermark
     if partition.producers.first_unstable_offset >= 0:
         stable_offset = partition.last_stable_offset
+    if partition.replica_ends:
+        log_end_offset = partition.end_of(params.broker_id)
+        high_watermark = min(high_watermark, log_end_offset)
+        stable_offset = min(stable_offset, log_end_offset)
     data = FetchPartitionData(_NO_ERROR, high_watermark, stable_offset, log_start_offset)
     if params.rack_id and partition.leader_id == params.broker_id:
         data.preferred_read_replica = preferred_read_replica(
@@ -304,12 +308,12 @@ def read_partition(  # noqa: C901, PLR0912
         if end[0] < cached.last_fetched_epoch or end[1] < fetch_offset:
             data.diverging_epoch = end
             return data
-    if fetch_offset > log.log_end_offset:
+    if fetch_offset > log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     reads_committed = params.reads_committed
     end_offset = stable_offset if reads_committed else high_watermark
     if params.replica_id >= 0:
-        end_offset = log.log_end_offset
+        end_offset = log_end_offset
     if fetch_offset >= end_offset:
         data.is_beyond_end = fetch_offset > end_offset < log.base_offset_at(fetch_offset)
         if reads_committed:
@@ -353,7 +357,11 @@ def _joined(batches: list[bytes]) -> list[bytes]:
 
 def _end_offset(params: FetchParams, partition: Partition) -> int:
     """Return the offset up to which a request may read."""
+    log_end_offset = partition.end_of(params.broker_id)
     if params.reads_committed:
-        return partition.last_stable_offset
-    log = partition.log
-    return log.log_end_offset if params.is_from_follower else log.high_watermark
+        return min(partition.last_stable_offset, log_end_offset)
+    return (
+        log_end_offset
+        if params.is_from_follower
+        else min(partition.log.high_watermark, log_end_offset)
+    )

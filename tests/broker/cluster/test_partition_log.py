@@ -257,22 +257,6 @@ def test_runs_of_batches_are_read_as_one_after_the_other(
     assert found == expected
 
 
-@given(st.lists(st.integers(-3, 5), min_size=1, max_size=20))
-def test_the_first_batch_with_the_largest_timestamp_is_found(timestamps: list[int]) -> None:
-    log = PartitionLog()
-    for number, timestamp in enumerate(timestamps):
-        log.append(filled_batch(number, 1, timestamp, filler=number), 1, 0)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition_log, "_COMPARED_TOGETHER", 3)
-        found = log.batch_with_max_timestamp()
-
-    assert found is not None
-    # Without timestamps it is the oldest one.
-    times = [max(-1, timestamp) for timestamp in timestamps]
-    assert records.batch_base_offset(found) == times.index(max(times))
-
-
 def log_of(sizes: list[int]) -> PartitionLog:
     """Return a log of batches with a value of each size."""
     log = PartitionLog()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import partition_log
+from broker.cluster import batch_times
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.share_loading import (
     are_share_groups_enabled,
@@ -155,7 +155,7 @@ def test_a_broker_that_leads_no_more_when_it_has_read_the_state_refuses(
 def test_a_group_starts_where_another_request_has_put_it_while_its_log_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(partition_log, "_BATCHES_PER_STEP", 1)
+    monkeypatch.setattr(batch_times, "_BATCHES_PER_STEP", 1)
     driver = ShareDriver()
     driver.configure("share.auto.offset.reset", "by_duration:PT1H")
     driver.join(1)
