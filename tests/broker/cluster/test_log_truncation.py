@@ -68,7 +68,7 @@ def test_an_unclean_leader_has_only_what_it_had_fetched() -> None:
     assert (values_of(partition), ends(partition)) == ([b"both"], (1, 1))
     append(cluster, b"new")
     start_broker(cluster, 1, NOW_MS)
-    assert (partition.isr, dict(partition.replica_ends)) == ((2, 1), {})
+    assert (partition.isr, dict(partition.replica_ends)) == ((1, 2), {})
     assert values_of(partition) == [b"both", b"new"]
     assert epoch_end_offset(partition, 0) == (0, 1)
     assert cluster.log_bytes == partition.log.size_bytes
