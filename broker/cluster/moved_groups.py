@@ -1,10 +1,14 @@
 """Unload the groups of partitions of `__consumer_offsets` that have new leaders."""
 
+from typing import TYPE_CHECKING
+
 from broker.cluster.group_log import GroupLog
-from broker.cluster.share_groups import ShareGroups
-from broker.groups.group_table import GroupTable
 from broker.timers import Timers
 from protocol.pacing import InTurns, may_pause, paced
+
+if TYPE_CHECKING:  # the cluster makes them late
+    from broker.cluster.share_groups import ShareGroups
+    from broker.groups.group_table import GroupTable
 
 
 class MovedGroups:
@@ -26,7 +30,7 @@ class MovedGroups:
         self._indexes: set[int] = set()
 
     def unload(
-        self, partition_index: int, groups: GroupTable, share: ShareGroups, now_ms: int
+        self, partition_index: int, groups: "GroupTable", share: "ShareGroups", now_ms: int
     ) -> None:
         """Unload the groups of a partition after the current request."""
         if len(groups) or len(share.groups):
@@ -37,7 +41,7 @@ class MovedGroups:
             self._indexes.add(partition_index)
 
     @may_pause
-    def _unload_all(self, groups: GroupTable, share: ShareGroups, now_ms: int) -> None:
+    def _unload_all(self, groups: "GroupTable", share: "ShareGroups", now_ms: int) -> None:
         indexes = frozenset(self._indexes)
         self._indexes.clear()
 

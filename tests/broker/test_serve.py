@@ -443,7 +443,7 @@ def test_the_garbage_collector_does_not_look_at_what_the_start_imports() -> None
     assert done.stdout.split() == ["True", "True"]
 
 
-def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handler() -> None:
+def test_the_first_response_needs_no_groups_no_clients_and_no_other_handler() -> None:
     frame = metadata_frame(1)
     words = [sys.executable, "-c", FIRST_RESPONSE, frame.hex()]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -454,6 +454,8 @@ def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handle
     late = {
         "aiohttp.web",
         "broker.faults.actions",
+        "broker.groups",
+        "broker.share_groups",
         "kafka.admin",
         "kafka.consumer",
         "kafka.producer",
