@@ -29,8 +29,8 @@ PackResponse: TypeAlias = Callable[[int, list[ResultFields]], bytes]
 UnpackFrame: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
 """Unpacks the start of a request at a position.
 
-Returns the size of the frame, API and version, correlation id, prefix; and with `has_row` the index
-of the partition, the two bytes that say how long its records are, and the header of their batch.
+Returns the size of the frame, API and version, correlation id, prefix; then the index of the first
+partition, two bytes that say how long its records are, and the header of their batch.
 """
 
 
@@ -87,7 +87,7 @@ class ProduceTemplate(NamedTuple):
         if records_at < 0 or not prefix.endswith(topic_start):
             return None
         has_row = len(parts) == 1 and len(size) == 2
-        frame = Struct(f">iii{len(prefix)}s{'iBB' + HEADER_FORMAT if has_row else ''}")
+        frame = Struct(f">iii{len(prefix)}siBB{HEADER_FORMAT}")
         return cls(
             int.from_bytes(buffer[start : start + _API_BYTES]),
             prefix,

@@ -31,8 +31,8 @@ from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
 _START_BYTES = 12
 """The size of a frame, API key and version, and the correlation id."""
-_ROW_START_BYTES = 6 + LOG_OVERHEAD_BYTES
-"""In front of what the length of a batch counts: index, size of the records, and the overhead."""
+_ROW_START_BYTES = 6
+"""In front of the records: the index of the partition, and their size in two bytes."""
 _SIZE_OFFSET = 0x80 + LOG_OVERHEAD_BYTES + 1
 """How much a size of two bytes, both taken as they are, is more than the length of its batch."""
 _NO_TAGS = b"\0\0\0"
@@ -47,8 +47,8 @@ class _Learnt(NamedTuple):
     """As it is on the broker of the connection."""
     context: RequestContext
     """The context of each request that is like no other only in its correlation id and size."""
-    prefix_end: int
-    """Where the partitions begin in a frame with its size."""
+    records_at: int
+    """Where the records begin in a frame with its size if theirs has two bytes."""
     size_max: int
     template: ProduceTemplate
 
@@ -85,7 +85,7 @@ class ProduceReplay:
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
                 self._new_context(template, now_ms),
-                _START_BYTES + len(template.prefix),
+                _START_BYTES + len(template.prefix) + _ROW_START_BYTES,
                 min(frame_bytes_max, LONG_BODY_BYTES),
                 template,
             )
@@ -102,7 +102,7 @@ class ProduceReplay:
         """
         if self._learnt is None:
             return 0, None
-        generation, topic, context, prefix_end, size_max, template = self._learnt
+        generation, topic, context, records_at, size_max, template = self._learnt
         cluster, dispatcher, session = self._cluster, self._dispatcher, self._peer.session
         if (
             generation != cluster.generation
@@ -120,20 +120,20 @@ class ProduceReplay:
             frame_bytes_min, has_row, _version, _client_id, _name, _topic_id,
         ) = template
         # fmt: on
-        is_plain = transactional_id is None
+        is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]
         stopwatch = dispatcher.lap_stopwatch() if has_quotas else None
         position, last = 0, len(data) - frame_bytes_min
         while position <= last:
             row = unpack_frame(data, position)
-            size, found_api, correlation_id, found_prefix = row[:4]
-            start, end = position + SIZE_BYTES, position + SIZE_BYTES + size
+            size, found_api, correlation_id, found_prefix, index, low, high = row[:7]
+            header = row[7:]
+            start = position + SIZE_BYTES
+            end = start + size
             if found_prefix != prefix or found_api != api or size > size_max or end > len(data):
                 break
-            if has_row:
-                index, low, high = row[4:7]
-                header = row[7:]
-                records_end = position + prefix_end + _ROW_START_BYTES + header[1]
+            records_start = position + records_at
+            records_end = records_start + LOG_OVERHEAD_BYTES + header[1]
             if (
                 has_row
                 and 0 < high < 0x80 <= low
@@ -141,11 +141,10 @@ class ProduceReplay:
                 and header[3] == MAGIC
                 and data[records_end:end] == _NO_TAGS
             ):
-                records_start = records_end - LOG_OVERHEAD_BYTES - header[1]
                 parts = ((index, records_start, records_end, header),)
                 is_transactional = header[5] & TRANSACTIONAL_FLAG
             else:
-                found = _read_parts(data, position + prefix_end, end, count)
+                found = _read_parts(data, records_at + position - _ROW_START_BYTES, end, count)
                 if found is None:
                     break
                 parts, is_transactional = found
@@ -162,11 +161,13 @@ class ProduceReplay:
                     context, cluster, topic, parts, data, acks, transactional_id, is_plain
                 )
                 if has_quotas:
-                    charge_produce(context, cluster, expects_response=acks != 0)
-                if has_error or context.throttle_time_ms or context.shadow is not None:
+                    charge_produce(context, cluster, expects_response=has_response)
+                if has_error or (
+                    has_quotas and (context.throttle_time_ms or context.shadow is not None)
+                ):
                     response = self._unusual(context, results, has_error=has_error)
                     self._keep_context(context, entry)
-                elif acks:
+                elif has_response:
                     response = pack_response(correlation_id, results)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
                 response = closed_by(error, context, dispatcher.report_bug)
@@ -199,6 +200,9 @@ class ProduceReplay:
     def _new_context(self, template: ProduceTemplate, now_ms: int) -> RequestContext:
         context = replayed_context(ApiKey.PRODUCE, template, self._peer, 0, 0, now_ms)
         context.is_shared = True
+        # An attribute of the object is found faster than one of its class.
+        context.throttle_time_ms, context.shadow, context.stopwatch = 0, None, None
+        context.acknowledgements = None
         return context
 
     @may_pause

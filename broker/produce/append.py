@@ -90,13 +90,8 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     has_error = False
     fields: HeaderFields
     for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-        is_known = 0 <= index < partition_count
-        if is_unusual or not is_known:
-            # fmt: off
-            refusal = _refuse_early(
-                context, cluster, topic, index, read, acks, transactional_id, is_known=is_known
-            )
-            # fmt: on
+        if is_unusual or not 0 <= index < partition_count:
+            refusal = _refuse_early(context, cluster, topic, index, read, acks, transactional_id)
             if refusal is not None:
                 results.append(refusal)
                 has_error = True
@@ -169,11 +164,9 @@ def _refuse_early(
     fields: HeaderFields | BatchRefusal | None,
     acks: int,
     transactional_id: str | None,
-    *,
-    is_known: bool,
 ) -> PartitionResult | None:
     """Return why a batch is not looked at, or None."""
-    if not is_known:
+    if not 0 <= index < len(topic.partitions):
         return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if isinstance(fields, BatchRefusal):
         return refused(index, fields)

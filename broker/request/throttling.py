@@ -42,8 +42,6 @@ def charge_produce(context: RequestContext, cluster: Cluster, *, expects_respons
     now_ms = context.now_ms
     if context.stopwatch is not None:
         charge_time(context, cluster, now_ms, is_exempt=not expects_response)
-    if not cluster.quotas.clients.producer_byte_rate.is_enabled:
-        return
     manager = cluster.quotas.brokers[context.broker_id].produce
     throttle_time_ms = manager.record(
         context.principal, context.client_id, context.size_bytes, now_ms
