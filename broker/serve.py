@@ -29,6 +29,7 @@ from broker.config.listener_values import first_listener_values
 from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.routes import ROUTES
+from broker.security.jaas import plain_users
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
@@ -189,6 +190,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
             server.certificates.made_keystore = str(server_path)
         for listener in listeners:
             has_sasl = listener.protocol.has_sasl
+            plain_users(options.config, listener.name)  # the JAAS configuration is well-formed
             tls = server.certificates.load_first(listener)
             to_principal = name_mapper(values[listener.name]["ssl.principal.mapping.rules"])
             server.listeners.plans.append(

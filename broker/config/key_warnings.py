@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 
 from broker.config.broker_config import BROKER_KEYS, synonym_names
-from broker.config.effects import NEEDS_PREFIX, NO_JAAS, NOT_OF_A_LISTENER, OF_A_PLUGIN, Effect
+from broker.config.effects import (
+    NEEDS_PREFIX,
+    NO_JAAS,
+    NO_OPTIONS,
+    NOT_OF_A_LISTENER,
+    OF_A_PLUGIN,
+    Effect,
+)
 from broker.config.keys import ConfigError, ConfigKey
 from broker.config.release_keys import is_known, key_in, release_defaults
 from broker.config.repeated_elements import warn_of_repetitions
@@ -40,10 +47,19 @@ def effect_of(keys: Mapping[str, ConfigKey], name: str) -> tuple[Effect, str | N
     if keys is not BROKER_KEYS or base is None:
         return Effect.UNSEEN, OF_A_PLUGIN
     if base.reason == NEEDS_PREFIX:
-        return Effect.MISSING, NO_JAAS
+        return _effect_of_jaas(name)
     if base.effect is Effect.ACTS and base.name not in LISTENER_KEYS:
         return Effect.UNSEEN, NOT_OF_A_LISTENER
     return base.effect, base.reason
+
+
+def _effect_of_jaas(name: str) -> tuple[Effect, str | None]:
+    mechanism = name.split(".")[3]
+    if mechanism == "plain":
+        return Effect.ACTS, None
+    if mechanism.startswith("scram-"):
+        return Effect.UNSEEN, NO_OPTIONS
+    return Effect.MISSING, NO_JAAS
 
 
 def _differs(keys: Mapping[str, ConfigKey], name: str, text: str, release: Release) -> bool:

@@ -47,8 +47,13 @@ def first_listener_values(config: BrokerConfig, listener_name: str) -> dict[str,
     Raises:
         ConfigError: a key of the listener has an invalid value.
     """
-    own = _with_prefix((config.overrides,), listener_name)
+    own = started_texts(config, listener_name)
     return {**config, **parse_overrides(own, release_of(config))}
+
+
+def started_texts(config: BrokerConfig, listener_name: str) -> dict[str, str]:
+    """Return the keys of one listener from the start as texts, without the prefix."""
+    return _with_prefix((config.overrides,), listener_name)
 
 
 def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism: str = "") -> Any:
@@ -56,7 +61,7 @@ def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism
 
     The key may be one of a SASL mechanism: `listener.name.inside.plain.connections.max.reauth.ms`.
     """
-    own = _with_prefix((config.overrides,), listener_name)
+    own = started_texts(config, listener_name)
     text = own.get(f"{mechanism.lower()}.{name}", own.get(name))
     if text is None:
         return config[name]

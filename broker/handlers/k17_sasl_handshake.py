@@ -16,6 +16,7 @@ from broker.config.listener_values import started_value
 from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import handles
+from broker.security.jaas import plain_users
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -38,7 +39,9 @@ def handle_sasl_handshake(
         )
     session.begin(
         request.mechanism,
-        cluster.credentials.new_exchange(request.mechanism),
+        cluster.credentials.new_exchange(
+            request.mechanism, plain_users(cluster.config, session.listener)
+        ),
         context.now_ms,
         takes_raw_tokens=context.api_version == 0,
     )

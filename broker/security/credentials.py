@@ -2,6 +2,8 @@
 
 import hmac
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
@@ -24,6 +26,8 @@ from broker.security.scram import (
     TokenCredential,
     credential_of_password,
 )
+
+_NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 def parse_users(text: str | None) -> dict[str, str]:
@@ -69,10 +73,13 @@ class Credentials:
             (name, mechanism): password for name, password in users.items() for mechanism in HASHES
         }
 
-    def new_exchange(self, mechanism: str) -> Exchange:
-        """Start an exchange of a mechanism, one of MECHANISMS."""
+    def new_exchange(self, mechanism: str, of_listener: Mapping[str, str] = _NOBODY) -> Exchange:
+        """Start an exchange of a mechanism, one of MECHANISMS.
+
+        `of_listener` are the passwords of further users of PLAIN.
+        """
         if mechanism == PLAIN:
-            return PlainExchange(self.has_password)
+            return PlainExchange(partial(self.has_password, of_listener=of_listener))
         if mechanism == OAUTHBEARER:
             return OauthBearerExchange()
         return ScramExchange(
@@ -82,9 +89,11 @@ class Credentials:
             lambda token_id: self._of_token(token_id, mechanism),
         )
 
-    def has_password(self, name: str, password: str) -> bool:
+    def has_password(
+        self, name: str, password: str, of_listener: Mapping[str, str] = _NOBODY
+    ) -> bool:
         """Whether the configuration gives this user this password."""
-        known = self._passwords.get(name)
+        known = of_listener.get(name, self._passwords.get(name))
         return known is not None and hmac.compare_digest(known.encode(), password.encode())
 
     def scram(self, name: str, mechanism: str) -> ScramCredential | None:

@@ -2,7 +2,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.effects import NO_AUTHORIZATION, NO_PLUGINS, Effect
+from broker.config.effects import NO_AUTHORIZATION, NO_JAAS, NO_OPTIONS, NO_PLUGINS, Effect
 from broker.config.key_warnings import effect_of, ineffective_keys, warn_of_keys
 from broker.config.topic_keys import TOPIC_KEYS
 
@@ -52,6 +52,9 @@ def test_keys_of_topics_get_a_line_as_well() -> None:
     [
         ("listener.name.inside.max.connections", Effect.ACTS, None),
         ("listener.name.inside.plain.connections.max.reauth.ms", Effect.ACTS, None),
+        ("listener.name.inside.plain.sasl.jaas.config", Effect.ACTS, None),
+        ("listener.name.inside.scram-sha-256.sasl.jaas.config", Effect.UNSEEN, NO_OPTIONS),
+        ("listener.name.inside.oauthbearer.sasl.jaas.config", Effect.MISSING, NO_JAAS),
         ("listener.name.inside.principal.builder.class", Effect.MISSING, NO_PLUGINS),
         (
             "listener.name.inside.plain.sasl.server.callback.handler.class",

@@ -40,6 +40,25 @@ def test_a_reauthentication_is_due_when_the_listener_and_the_mechanism_say() -> 
     assert client.authenticate(b"\0alice\0secret").session_lifetime_ms == 60000
 
 
+@pytest.mark.parametrize(
+    ("listener", "password", "error_code"),
+    [
+        ("sasl_plaintext", "b", ErrorCode.NONE),
+        ("sasl_plaintext", "c", ErrorCode.SASL_AUTHENTICATION_FAILED),
+        ("other", "b", ErrorCode.SASL_AUTHENTICATION_FAILED),
+    ],
+)
+def test_the_jaas_configuration_of_a_listener_has_users_of_plain(
+    listener: str, password: str, error_code: ErrorCode
+) -> None:
+    key = f"listener.name.{listener}.plain.sasl.jaas.config"
+    jaas = 'PlainLoginModule required username="admin" password="a" user_bob="b";'
+    no_delay = {"connection.failed.authentication.delay.ms": "0"}
+    client = SaslClient(**{key: jaas, **no_delay})
+    client.handshake("PLAIN")
+    assert client.authenticate(f"\0bob\0{password}".encode()).error_code == error_code
+
+
 def test_a_handshake_during_an_exchange_gets_illegal_sasl_state_and_closes() -> None:
     client = SaslClient()
     client.handshake("SCRAM-SHA-256")
