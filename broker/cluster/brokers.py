@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from uuid import UUID
 
 from broker.addresses import Address, parse_listener
 from broker.config.broker_requirements import LOG_DIR
@@ -43,6 +44,8 @@ class Broker:
     endpoints: dict[str, Address] = field(default_factory=dict)
     altered_endpoints: dict[str, Address] = field(default_factory=dict)
     """The addresses that `advertised.listeners` has at run time, in place of `endpoints`."""
+    replica_dirs: dict[tuple[UUID, int], str] = field(default_factory=dict)
+    """The log directory of each replica, by topic and partition, if it has several."""
     bound: dict[str, str] = field(default_factory=dict)
     """Where it listens, by the name of the listener: `127.0.0.1:9092`."""
 
@@ -114,6 +117,8 @@ class Broker:
             "controller.listener.names": "CONTROLLER",
             "log.dirs": LOG_DIR.format(self.node_id),
         }
+        if "log.dir" in started_with:
+            del texts["log.dirs"]
         texts = {name: text for name, text in texts.items() if name not in started_with}
         texts["node.id"] = texts["broker.id"] = str(self.node_id)
         if self.rack is not None:

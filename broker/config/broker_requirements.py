@@ -11,7 +11,10 @@ from broker.config.ip_limits import IP_LIMITS_KEY, parse_ip_limits
 from broker.config.values import elements_of
 
 LOG_DIR = "/mock-kafka/broker-{}"
-"""Path of a broker's only log directory, by its node id."""
+"""Path of the log directory of a broker whose configuration names none, by its node id."""
+
+DEFAULT_LOG_DIR = ("/tmp/kafka-logs",)  # noqa: S108 - nothing is written
+"""Kafka's default of `log.dir`, in place of which a broker has a directory with its own name."""
 
 ALL_LOG_DIRS = "*"
 """The value of `cordoned.log.dirs` for all directories."""
@@ -60,6 +63,14 @@ def _log_problem(values: Mapping[str, Any]) -> str | None:
     return None
 
 
+def named_log_dirs(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the log directories that a configuration names, each once; none by default."""
+    named = elements_of(values["log.dirs"])
+    if not named and values["log.dir"] != DEFAULT_LOG_DIR:
+        named = elements_of(values["log.dir"])
+    return tuple(dict.fromkeys(named))
+
+
 def _cordoned_problem(values: Mapping[str, Any]) -> str | None:
     """Kafka's `KafkaConfig.validateCordonedLogDirs`."""
     cordoned = values["cordoned.log.dirs"]
@@ -69,7 +80,7 @@ def _cordoned_problem(values: Mapping[str, Any]) -> str | None:
             if len(cordoned) > 1
             else None
         )
-    known = elements_of(values["log.dirs"])
+    known = named_log_dirs(values)
     unknown = [path for path in cordoned if path not in known and not _is_log_dir(path)]
     if not unknown:
         return None

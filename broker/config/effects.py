@@ -56,6 +56,5 @@ NO_PROVIDERS = "${env:NAME} in a value is read without it; there are no other pr
 CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."
 VOTERS_ARE_BROKERS = "The voters are the brokers of the start, whose controllers they are too."
 NAMED_IN_API_VERSIONS = "broker.api.versions names the versions that are not stable yet."
-OWN_LOG_DIRS = "A broker has one log directory with a name of its own; nothing is written."
 SHARE_LOG_KEPT = "The state of share groups is written when it changes, and not pruned."
 NO_TAGS = "Standby tasks are assigned without regard to tags, as without the key."

@@ -13,7 +13,6 @@ from broker.config.effects import (
     NO_LAG,
     NO_RECOMPRESSION,
     ONE_LOG,
-    OWN_LOG_DIRS,
     QUORUM,
     THREADS,
     TIERED_ONLY,
@@ -29,6 +28,7 @@ from broker.config.keys import (
     ONE_BROKER,
     READ_ONLY,
     SHORT,
+    STATIC_PER_BROKER,
     STRING,
     ConfigKey,
     ListRule,
@@ -71,8 +71,8 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
     missing_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags.", reason=NO_LAG),
     unseen_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log.", reason=ONE_LOG),
     unseen_key("num.replica.fetchers",                    INT,     1,                    at_least(1),       CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log.", reason=THREADS),
-    missing_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    READ_ONLY,  "Kafka's folder; here logs are in memory.", reason=OWN_LOG_DIRS),  # noqa: S108
-    missing_key("log.dirs",                                LIST,     None,                NOT_EMPTY,    READ_ONLY,  "Kafka's folders; here logs are in memory.", reason=OWN_LOG_DIRS),
+    ConfigKey("log.dir",                                   LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    STATIC_PER_BROKER, "Names of the log directories, if log.dirs is not set; logs are in memory."),  # noqa: S108
+    ConfigKey("log.dirs",                                  LIST,     None,                NOT_EMPTY,    STATIC_PER_BROKER, "Names of the log directories, as tools see them; logs are in memory."),
     unseen_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything.", reason=THREADS),
     unseen_key("num.io.threads",                          INT,     8,                    at_least(1),  CLUSTER_WIDE, "Kafka's request handler threads; here one thread does everything.", reason=THREADS),
     unseen_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives.", reason=MEMORY),

@@ -1,8 +1,8 @@
 """AlterReplicaLogDirs: v1-2.
 
 Behaviour:
-    - Each broker has one directory, which DescribeLogDirs shows. Moving a replica there succeeds
-      and changes nothing. Another directory gets LOG_DIR_NOT_FOUND.
+    - Moves a replica to a directory that DescribeLogDirs shows, at once. Another directory gets
+      LOG_DIR_NOT_FOUND.
     - A partition without a replica on the broker gets REPLICA_NOT_AVAILABLE, a missing one
       UNKNOWN_TOPIC_OR_PARTITION, a topic whose name is too long for a future directory
       INVALID_TOPIC_EXCEPTION.

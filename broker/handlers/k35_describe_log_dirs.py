@@ -1,21 +1,22 @@
 """DescribeLogDirs: v1-5.
 
 Behaviour:
-    - Describes one directory per broker, named after the broker, with every partition of which it
-      has a replica. A null list of topics means all; partitions without a replica are left out.
+    - Describes the directories of log.dirs or log.dir, or one that is named after the broker, with
+      every partition of which it has a replica. New ones go to the directory with the fewest. A
+      null list of topics means all; partitions without a replica are left out.
     - A partition's size is that of its segments: what DeleteRecords has deleted counts until
-      retention deletes the segment. Nothing lags, and nothing moves between directories.
+      retention deletes the segment. Nothing lags, and a move between directories takes no time.
     - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
-      on other brokers.
+      on other brokers, if all directories are cordoned.
 
 Gaps:
-    - There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
-      usable_bytes the rest of it, both over all brokers.
+    - Directories are names only: records are in memory. From v4, total_bytes is
+      log.memory.max.bytes and usable_bytes the rest of it, both over all brokers.
 """
 
-from broker.administration.log_dirs import log_dir
+from broker.administration.log_dirs import dir_of, place_replicas
 from broker.cluster.cluster import Cluster
-from broker.cluster.cordoned_dirs import is_cordoned
+from broker.cluster.cordoned_dirs import is_dir_cordoned, log_dirs
 from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -35,9 +36,30 @@ def handle_describe_log_dirs(
     context: RequestContext, request: "messages.DescribeLogDirsRequest", cluster: Cluster
 ) -> "messages.DescribeLogDirsResponse":
     """Kafka's `ReplicaManager.describeLogDirs`."""
-    version = context.api_version
+    version, broker_id = context.api_version, context.broker_id
+    place_replicas(cluster, broker_id)
+    stored = _stored(cluster, broker_id, request.topics)
+    total_bytes = cluster.shared_config["log.memory.max.bytes"]
+    results = [
+        _Result(
+            version=version,
+            error_code=ErrorCode.NONE,
+            log_dir=path,
+            topics=_topics(version, stored.get(path, {})),
+            total_bytes=total_bytes,
+            usable_bytes=max(0, total_bytes - cluster.log_bytes),
+            is_cordoned=is_dir_cordoned(cluster, broker_id, path),
+        )
+        for path in log_dirs(cluster, broker_id)
+    ]
+    return messages.DescribeLogDirsResponse(
+        version=version, throttle_time_ms=0, error_code=ErrorCode.NONE, results=results
+    )
+
+
+@may_pause
+def _topics(version: int, stored: dict[str, list[Partition]]) -> list[_Topic]:
     topics = []
-    stored = _stored(cluster, context.broker_id, request.topics)
     for name, partitions in paced(stored.items()):
         described = [
             _Partition(
@@ -50,19 +72,7 @@ def handle_describe_log_dirs(
             for partition in paced(partitions)
         ]
         topics.append(_Topic(version=version, name=name, partitions=described))
-    total_bytes = cluster.shared_config["log.memory.max.bytes"]
-    result = _Result(
-        version=version,
-        error_code=ErrorCode.NONE,
-        log_dir=log_dir(context.broker_id),
-        topics=topics,
-        total_bytes=total_bytes,
-        usable_bytes=max(0, total_bytes - cluster.log_bytes),
-        is_cordoned=is_cordoned(cluster, context.broker_id),
-    )
-    return messages.DescribeLogDirsResponse(
-        version=version, throttle_time_ms=0, error_code=ErrorCode.NONE, results=[result]
-    )
+    return topics
 
 
 @may_pause
@@ -70,26 +80,22 @@ def _stored(
     cluster: Cluster,
     broker_id: int,
     requested_topics: list["messages.DescribeLogDirsRequest.DescribableLogDirTopic"] | None,
-) -> dict[str, list[Partition]]:
-    """Return the requested partitions of the broker by topic; omit topics without any."""
+) -> dict[str, dict[str, list[Partition]]]:
+    """Return the requested partitions of the broker by directory and topic."""
     requested_indexes: dict[str, set[int]] = {}
     for requested_topic in paced(requested_topics or ()):
         requested_indexes.setdefault(requested_topic.topic, set()).update(
             requested_topic.partitions
         )
-    stored = {}
+    stored: dict[str, dict[str, list[Partition]]] = {}
     for topic in paced(cluster.topics.all()):
         if requested_topics is not None and topic.name not in requested_indexes:
             continue
-        partitions = [
-            partition
-            for partition in paced(topic.partitions)
-            if broker_id in partition.replicas
-            and (
+        for partition in paced(topic.partitions):
+            if broker_id in partition.replicas and (
                 requested_topics is None
                 or partition.partition_index in requested_indexes[topic.name]
-            )
-        ]
-        if partitions:
-            stored[topic.name] = partitions
+            ):
+                of_dir = stored.setdefault(dir_of(cluster, broker_id, partition), {})
+                of_dir.setdefault(topic.name, []).append(partition)
     return stored

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from broker.administration.log_dirs import log_dir, move_replica
+from broker.administration.log_dirs import move_replica
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.cordoned_dirs import is_cordoned, usable_broker_ids
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.config.broker_config import BrokerConfig
+from broker.config.broker_requirements import LOG_DIR
 from broker.config.keys import ConfigError
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -56,7 +57,7 @@ def replicas_of(cluster: Cluster, name: str) -> set[int]:
     return {node_id for partition in topic.partitions for node_id in partition.replicas}
 
 
-@pytest.mark.parametrize("value", ["*", log_dir(2)])
+@pytest.mark.parametrize("value", ["*", LOG_DIR.format(2)])
 def test_new_replicas_avoid_a_cordoned_broker_until_it_is_free(value: str) -> None:
     cluster = make_cluster(3)
     assert create(cluster, "before", 3)[0] == ErrorCode.NONE
@@ -109,10 +110,12 @@ def test_describe_log_dirs_shows_a_cordoned_directory_that_takes_no_moved_replic
     cluster = make_cluster(1)
     cluster.create_topic("t", [(1,)], {})
     assert not described(cluster)
-    assert move_replica(cluster, 1, "t", 0, log_dir(1)) is ErrorCode.NONE
+    assert move_replica(cluster, 1, "t", 0, LOG_DIR.format(1)) is ErrorCode.NONE
     cordon(cluster, 1, "*")
     assert described(cluster)
-    assert move_replica(cluster, 1, "t", 0, log_dir(1)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert (
+        move_replica(cluster, 1, "t", 0, LOG_DIR.format(1)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    )
 
 
 def test_an_older_metadata_version_does_not_know_cordoned_directories() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.administration.log_dirs import log_dir
+from broker.config.broker_requirements import LOG_DIR
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
@@ -18,7 +18,7 @@ def test_each_partition_has_one_result_and_its_last_directory_counts(version: in
         version=version,
         dirs=[
             _Dir(path=path, topics=[_Dir.AlterReplicaLogDirTopic(name="a", partitions=indexes)])
-            for path, indexes in (("/elsewhere", [0, 2]), (log_dir(1), [0, 1]))
+            for path, indexes in (("/elsewhere", [0, 2]), (LOG_DIR.format(1), [0, 1]))
         ],
     )
     (topic,) = call(cluster, request, version).results

@@ -78,3 +78,11 @@ def test_an_empty_list_of_topics_returns_none() -> None:
     result = describe(cluster_with_topics(), [])
 
     assert (result.log_dir, result.topics) == ("/mock-kafka/broker-1", [])
+
+
+def test_each_directory_has_its_replicas() -> None:
+    cluster = make_cluster(1, **{"log.dirs": "/a,/b", "cordoned.log.dirs": "/b"})
+    cluster.create_topic("t", [(1,), (1,)], {})
+    response = call(cluster, messages.DescribeLogDirsRequest(version=5, topics=None), 5)
+    found = [(result.log_dir, sizes(result), result.is_cordoned) for result in response.results]
+    assert found == [("/a", {"t": {0: 0, 1: 0}}, False), ("/b", {}, True)]
