@@ -4,6 +4,7 @@ Sources: Kafka's `KafkaRaftClient`, `RaftUtil` and `Endpoints`.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from broker.addresses import Address
 from broker.cluster.cluster import Cluster
@@ -19,9 +20,20 @@ IDLE_LOG_END_OFFSET = 100
 
 
 def voter_ids(cluster: Cluster) -> list[int]:
-    """Return the brokers of the start that are registered, and the controller, ascending."""
-    voters = {*cluster.first_node_ids, cluster.controller_id}
+    """Return the voters that are registered, and the controller, ascending.
+
+    They are the brokers in `controller.quorum.voters`, or those of the start if it names none.
+    """
+    named = _named_voters(cluster.config["controller.quorum.voters"]) & cluster.brokers.keys()
+    voters = {*(named or cluster.first_node_ids), cluster.controller_id}
     return [node_id for node_id in cluster.brokers if node_id in voters]
+
+
+@lru_cache(maxsize=8)
+def _named_voters(entries: tuple[str, ...]) -> frozenset[int]:
+    """Return the node ids of `ID@HOST:PORT` entries (`QuorumConfig.parseVoterConnections`)."""
+    ids = (entry.partition("@")[0].strip() for entry in entries)
+    return frozenset(int(node_id) for node_id in ids if node_id.isdecimal())
 
 
 def observer_ids(cluster: Cluster) -> list[int]:

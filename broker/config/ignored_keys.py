@@ -17,7 +17,6 @@ from broker.config.effects import (
     THREADS,
     TIERED_ONLY,
     UNUSED_BY_KAFKA,
-    VOTERS_ARE_BROKERS,
 )
 from broker.config.keys import (
     BOOLEAN,
@@ -62,7 +61,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("process.roles",                           LIST,    None,                 ListRule(("broker", "controller"), is_empty_allowed=False), READ_ONLY,  "Whether a Kafka process is broker, controller or both.", reason=QUORUM),
-    missing_key("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster.", reason=VOTERS_ARE_BROKERS),
+    ConfigKey("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster, as DescribeQuorum lists those that are brokers."),
     unseen_key("controller.quorum.bootstrap.servers",     LIST,    (),                   None,         READ_ONLY,  "Addresses of the controllers of a Kafka cluster.", reason=QUORUM),
     ConfigKey("controller.listener.names",               LIST,    None,                 NOT_EMPTY,    READ_ONLY,  "The listeners that Kafka's controllers use."),
     ConfigKey("inter.broker.listener.name",              STRING,  None,                 None,         READ_ONLY,  "Listener that Kafka's brokers use among themselves."),

@@ -2,7 +2,7 @@
 
 Behaviour:
     - Describes partition 0 of `__cluster_metadata`. Its leader is the controller, its voters are
-      the brokers of the start, its observers those that were added.
+      the brokers in controller.quorum.voters, or those of the start, its observers the others.
     - A request for anything else, or for more, gets UNKNOWN_TOPIC_OR_PARTITION for each partition.
     - From v1 a replica has the time of its last fetch: now, or -1 for a broker that is down. From
       v2 the response has the addresses of the voters.
@@ -10,6 +10,7 @@ Behaviour:
 Gaps:
     - There is no metadata log: its end grows with the time, by one record every
       metadata.max.idle.interval.ms.
+    - Controllers that are no brokers are not listed.
     - Controllers have no listener of their own: the address is that of the broker's first listener.
 """
 

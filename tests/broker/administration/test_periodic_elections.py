@@ -6,6 +6,7 @@ from broker.administration import periodic_elections
 from broker.administration.periodic_elections import start_periodic_elections
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.topics import NO_LEADER, Partition
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -89,7 +90,7 @@ def test_an_election_waits_for_what_is_in_the_queue_of_the_controller() -> None:
         **{CHECK_S: "1", "controller.mutation.time.us": "2000000"}
     )
     cluster.set_leader(partition, 3, NOW_MS)
-    event = periodic_elections.ControllerEvent("createTopics", lambda _now_ms: None, lambda: 1)
+    event = ControllerEvent("createTopics", lambda _now_ms: None, lambda: 1)
     cluster.controller_queue.submit(event, NOW_MS)
     assert leaders_at(cluster, partition, 1000, 1999, 2000) == [3, 3, 2]
 

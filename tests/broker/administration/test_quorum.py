@@ -32,6 +32,20 @@ def test_an_added_broker_that_becomes_the_controller_is_a_voter() -> None:
     assert (voter_ids(cluster), observer_ids(cluster)) == ([1, 2], [])
 
 
+@pytest.mark.parametrize(
+    ("voters", "expected"),
+    [
+        ("1@a:9093,3@b:9093", ([1, 3], [2])),
+        ("2@a:9093", ([1, 2], [3])),  # the controller is one, too
+        ("100@a:9093,101@a:9093", ([1, 2, 3], [])),
+        ("x", ([1, 2, 3], [])),
+    ],
+)
+def test_voters_may_be_named(voters: str, expected: tuple[list[int], list[int]]) -> None:
+    cluster = make_cluster(3, **{"controller.quorum.voters": voters})
+    assert (voter_ids(cluster), observer_ids(cluster)) == expected
+
+
 def test_the_metadata_log_grows_by_two_records_per_second() -> None:
     assert grown_in_10_s(make_cluster(1)) == 20
 
