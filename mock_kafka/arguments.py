@@ -4,6 +4,7 @@ from typing import Literal, TypedDict
 
 ClockMode = Literal["real", "scaled", "standing"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
+MarkerKind = Literal["abort", "commit"]
 Ports = Literal["same", "new"]
 At = Literal["before_handling", "before_response"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from mock_kafka.arguments import IsolationLevel
+from mock_kafka.arguments import IsolationLevel, MarkerKind
 from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import WAIT_MARGIN_S, Control
 
 if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
-    from mock_kafka.views import Record, Topic
+    from mock_kafka.views import Partition, Record, Topic
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -127,6 +127,62 @@ class TopicMethods(ABC):
         given = {"partition": partition, "before_offset": before_offset}
         query = {name: value for name, value in given.items() if value is not None}
         self.control.ask("DELETE", _records_path(topic), query=query)
+
+    def truncate(self, topic: str, partition: int, offset: int) -> "Partition":
+        """Have a log lose its records from `offset` on, in all replicas; return the partition.
+
+        It is as if an unclean election had lost them: the leader begins a new epoch, and knows
+        producers by what is left. A batch with records before and behind the offset is cut.
+
+        Raises:
+            ControlError: there is no such topic or partition, or the offset is not in its log.
+        """
+        return self._change_log(topic, partition, "truncate", {"offset": offset})
+
+    def leave_gap(self, topic: str, partition: int = 0, count: int = 1) -> "Partition":
+        """Leave `count` offsets without records at the end of a log; return the partition.
+
+        Compaction leaves such gaps: the last of the offsets has a batch without records, the others
+        have none.
+
+        Raises:
+            ControlError: there is no such topic or partition, or it is internal or has no leader.
+        """
+        return self._change_log(topic, partition, "gap", {"count": count})
+
+    def append_control_record(
+        self, topic: str, partition: int = 0, kind: MarkerKind = "commit"
+    ) -> "Partition":
+        """Append the marker of a transaction without records; return the partition.
+
+        The last offset of the log is then none of a record, as behind each transaction.
+
+        Raises:
+            ControlError: there is no such topic or partition, or a broker would refuse the marker.
+        """
+        return self._change_log(topic, partition, "control-records", {"kind": kind})
+
+    def pause_follower(self, topic: str, partition: int, broker: int) -> "Partition":
+        """Have a follower fetch nothing more while its broker is up; return the partition.
+
+        It leaves the ISR at once, and its log ends where it is.
+
+        Raises:
+            ControlError: the broker does not follow the leader of the partition.
+        """
+        return self._change_log(topic, partition, f"followers/{broker}/pause")
+
+    def resume_follower(self, topic: str, partition: int, broker: int) -> "Partition":
+        """Have a paused follower fetch again: it catches up at once; return the partition."""
+        return self._change_log(topic, partition, f"followers/{broker}/resume")
+
+    def _change_log(
+        self, topic: str, partition: int, change: str, body: Mapping[str, object] | None = None
+    ) -> "Partition":
+        path = f"/v1/topics/{quote(topic, safe='')}/partitions/{partition}/{change}"
+        from mock_kafka.views import partition_of  # noqa: PLC0415 - see `BrokerProcess`
+
+        return partition_of(self.control.ask("POST", path, body))
 
     def produce(
         self,

@@ -30,7 +30,9 @@ class Partition:
     """One partition; `leader` is None while it has none.
 
     Consumers read the records before `high_watermark`. It is `log_end_offset`, except while fewer
-    replicas are in sync than min.insync.replicas asks for.
+    replicas are in sync than min.insync.replicas asks for. `replica_ends` has the log end offset of
+    each replica that is behind; all others have the whole log. Those in `paused_followers` do not
+    fetch.
     """
 
     partition: int
@@ -41,6 +43,8 @@ class Partition:
     log_start_offset: int
     log_end_offset: int
     high_watermark: int
+    replica_ends: Mapping[int, int] = field(default_factory=dict)
+    paused_followers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +249,9 @@ def record_of(topic: str, data: Mapping[str, Any]) -> Record:
 
 def partition_of(data: Mapping[str, Any]) -> Partition:
     """Return a partition from the admin port's JSON."""
-    return Partition(**{name: _frozen(data[name]) for name in _PARTITION_FIELDS})
+    values = {name: _frozen(data[name]) for name in _PARTITION_FIELDS}
+    ends = {int(node_id): end for node_id, end in data["replica_ends"].items()}
+    return Partition(**{**values, "replica_ends": ends})
 
 
 def topic_of(data: Mapping[str, Any]) -> Topic:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
 from broker.audit.stored_sequences import StoredSequences
-from broker.cluster.changed_offsets import CleanedOffsets
+from broker.cluster.changed_offsets import CleanedOffsets, LogCut
 from broker.cluster.cluster import Cluster
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
@@ -28,6 +28,10 @@ class FindingKind(StrEnum):
 
     NOT_STORED = "not_stored"
     """Acknowledged, but not in the log."""
+    LOST_BY_ELECTION = "lost_by_election"
+    """Acknowledged, and lost when a replica became leader that had not fetched it."""
+    LOST_BY_TRUNCATION = "lost_by_truncation"
+    """Acknowledged, and lost when a test asked for the log to be truncated."""
     STORED_TWICE = "stored_twice"
     """Already in the log with the same producer id, epoch and sequence number."""
     OUT_OF_ORDER = "out_of_order"
@@ -68,6 +72,8 @@ class StoredLog(NamedTuple):
     batches: Sequence[bytes]
     cleaned: CleanedOffsets | None = None
     """Where compaction has removed records, if it has."""
+    cuts: Sequence[LogCut] = ()
+    """When it lost its end."""
 
 
 class CommittedPosition(NamedTuple):
@@ -131,7 +137,7 @@ def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
             cleaned = None if log.segments is None else log.segments.cleaned
             batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
             key = topic.topic_id, partition.partition_index
-            yield key, StoredLog(topic.name, start_offset, end_offset, batches, cleaned)
+            yield key, StoredLog(topic.name, start_offset, end_offset, batches, cleaned, log.cuts)
 
 
 @may_pause
@@ -190,11 +196,11 @@ def _compare_partition(
                 result.findings.append(_of_batch(*problem, log.topic, key[1], header))
         for acknowledgement in by_offset.pop(header.base_offset, ()):
             if wrong := _batch_problem(acknowledgement, header, stored):
-                result.findings.append(_of_acknowledgement(wrong, acknowledgement))
+                result.findings.append(_of_acknowledgement(wrong, acknowledgement, log.cuts))
     for offset, lost in by_offset.items():
         wrong = f"the log has no batch at offset {offset}"
         result.findings.extend(
-            _of_acknowledgement(wrong, acknowledgement) for acknowledgement in lost
+            _of_acknowledgement(wrong, acknowledgement, log.cuts) for acknowledgement in lost
         )
     for acknowledgement in paced_stream(without_offset):
         _compare_sequences(acknowledgement, log, sequences, result)
@@ -218,7 +224,7 @@ def _compare_sequences(
     result.covered += 1
     if missing is not None:
         wrong = "acknowledged as a duplicate, and the log has no batch of these sequences"
-        result.findings.append(_of_acknowledgement(wrong, acknowledgement))
+        result.findings.append(_of_acknowledgement(wrong, acknowledgement, log.cuts))
 
 
 def _batch_problem(
@@ -264,6 +270,19 @@ def _add_batch(known: StoredSequences, header: BatchHeader) -> tuple[FindingKind
     return None
 
 
+def _kind_of_loss(acknowledgement: Acknowledgement, cuts: Iterable[LogCut]) -> FindingKind:
+    """Return what has become of a batch that is not stored: was it in what the log has lost?
+
+    An offset is given again after that, so only what was acknowledged before can be lost.
+    """
+    offset, count = acknowledgement.base_offset, acknowledgement.records_count
+    for cut in cuts:
+        is_in_it = offset < 0 or cut.offset < offset + count <= cut.end_offset
+        if is_in_it and acknowledgement.time_ms <= cut.time_ms:
+            return FindingKind.LOST_BY_TRUNCATION if cut.is_asked else FindingKind.LOST_BY_ELECTION
+    return FindingKind.NOT_STORED
+
+
 def _beyond_log_end(
     ends: Mapping[tuple[str, int], int], committed: Iterable[CommittedPosition]
 ) -> Iterator[Finding]:
@@ -307,9 +326,11 @@ def _of_batch(
     )
 
 
-def _of_acknowledgement(detail: str, acknowledgement: Acknowledgement) -> Finding:
+def _of_acknowledgement(
+    detail: str, acknowledgement: Acknowledgement, cuts: Iterable[LogCut]
+) -> Finding:
     return Finding(
-        FindingKind.NOT_STORED,
+        _kind_of_loss(acknowledgement, cuts),
         acknowledgement.topic,
         acknowledgement.partition,
         detail,

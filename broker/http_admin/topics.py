@@ -37,7 +37,8 @@ NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 class PartitionView(msgspec.Struct):
     """One partition; `leader` is null while there is none.
 
-    Consumers read the records before `high_watermark`.
+    Consumers read the records before `high_watermark`. `replica_ends` has the log end offset of
+    each replica that is behind, `paused_followers` those that do not fetch.
     """
 
     partition: int
@@ -51,6 +52,8 @@ class PartitionView(msgspec.Struct):
     bytes: int
     batches: int
     producers: int
+    replica_ends: dict[int, int]
+    paused_followers: list[int]
 
 
 class TopicView(msgspec.Struct):
@@ -187,7 +190,7 @@ def delete_topic_records(
         error_code, _ = delete_records(admin.cluster, topic, partition, leader_id, offset, now_ms)
         if error_code is not ErrorCode.NONE:
             raise Problem(422, f"{error_code.name}: partition {index} of {path.name!r}")
-    return [_partition_view(partition) for partition in paced(partitions)]
+    return [partition_view(partition) for partition in paced(partitions)]
 
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")
@@ -206,7 +209,7 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
             admin.cluster.move_leader(partition, body.broker, admin.now_ms())
         except ValueError as error:
             raise broker_is_down(error, body.broker) from error
-    return _partition_view(partition)
+    return partition_view(partition)
 
 
 @may_pause
@@ -217,11 +220,12 @@ def topic_view(topic: Topic) -> TopicView:
         str(topic.topic_id),
         topic.is_internal,
         dict(topic.config.overrides),
-        [_partition_view(partition) for partition in paced(topic.partitions)],
+        [partition_view(partition) for partition in paced(topic.partitions)],
     )
 
 
-def _partition_view(partition: Partition) -> PartitionView:
+def partition_view(partition: Partition) -> PartitionView:
+    """Return a partition as JSON values."""
     log = partition.log
     return PartitionView(
         partition=partition.partition_index,
@@ -235,4 +239,6 @@ def _partition_view(partition: Partition) -> PartitionView:
         bytes=log.size_bytes,
         batches=log.batch_count,
         producers=len(partition.producers),
+        replica_ends=dict(partition.replica_ends),
+        paused_followers=sorted(partition.paused_followers),
     )

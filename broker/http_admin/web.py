@@ -27,6 +27,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     group_offsets,
     groups,
     journal_bytes,
+    log_ends,
     producers,
     quotas,
     record_search,

@@ -152,3 +152,27 @@ def test_records_are_deleted_and_a_group_goes_on_elsewhere(kafka: MockKafka) -> 
         kafka.delete_records("orders", 0, 9)
     with pytest.raises(ControlError, match="give one of to, offset and timestamp"):
         kafka.reset_offsets("billing")
+
+
+def test_a_log_loses_its_end_and_gets_a_gap_and_a_marker(kafka: MockKafka) -> None:
+    kafka.create_topic("orders", 1)
+    kafka.produce("orders", b"1", b"2", b"3")
+    assert kafka.truncate("orders", 0, 2).log_end_offset == 2
+    assert kafka.leave_gap("orders", count=3).log_end_offset == 5
+    assert kafka.append_control_record("orders", kind="abort").log_end_offset == 6
+    kafka.produce("orders", b"4")
+    assert [record.offset for record in kafka.records("orders")] == [0, 1, 6]
+    with pytest.raises(ControlError, match="partition 0 of 'orders' has offsets 0 to 7"):
+        kafka.truncate("orders", 0, 8)
+
+
+def test_a_paused_follower_is_behind_until_it_is_resumed(kafka: MockKafka) -> None:
+    kafka.create_topic("orders", 1, 2)
+    first = kafka.topic("orders").partitions[0]
+    (follower,) = set(first.replicas) - {first.leader}
+    kafka.pause_follower("orders", 0, follower)
+    kafka.produce("orders", b"1")
+    paused = kafka.topic("orders").partitions[0]
+    assert (paused.replica_ends, paused.paused_followers) == ({follower: 0}, (follower,))
+    resumed = kafka.resume_follower("orders", 0, follower)
+    assert (resumed.replica_ends, set(resumed.isr)) == ({}, set(first.replicas))

@@ -18,6 +18,7 @@ from broker.audit.comparison import (
 from broker.cluster.background_tasks import apply_retention
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.log_truncation import lead_out_of_sync, truncate_log
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import Partition, Topic
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -276,6 +277,23 @@ def test_a_lost_batch_is_found_by_append_and_by_duplicate() -> None:
     assert (by_duplicate.kind, by_duplicate.base_offset) == (FindingKind.NOT_STORED, -1)
     assert (by_duplicate.producer_id, by_duplicate.base_sequence) == (4, 0)
     assert (by_duplicate.client_id, by_duplicate.connection) == ("test", 1)
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_what_a_log_has_lost_with_its_end_is_told_from_other_losses(is_asked: bool) -> None:
+    client, _topic, partition = audited_cluster()
+    produce(client, sent_batch(2), sent_batch(3), sent_batch(2))
+    if is_asked:
+        truncate_log(client.cluster, partition, 3, NOW_MS)
+    else:
+        partition.replica_ends = {1: 2}
+        lead_out_of_sync(client.cluster, partition, 1, NOW_MS, is_clean=False)
+    partition.log._batches[:1] = []
+    produce(client, sent_batch(1))
+
+    kind = "lost_by_truncation" if is_asked else "lost_by_election"
+    found = {finding.base_offset: finding.kind for finding in judged(client).findings}
+    assert found == {0: "not_stored", 2: kind, 5: kind}
 
 
 def test_duplicates_stored_after_the_loss_of_producer_state_are_found() -> None:
