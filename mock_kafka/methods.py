@@ -73,7 +73,10 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
     # Brokers and leaders -------------------------------------------------------------------
 
     def stop_broker(self, broker: int, *, elect: bool = True, controlled: bool = False) -> None:
-        """Close a broker's connections and refuse new ones; no record is lost.
+        """Close a broker's connections and refuse new ones.
+
+        Its replicas end where they are. When it starts again they fetch what they lack, unless an
+        unclean election makes one of them the leader: then the rest is lost.
 
         With `elect` leaders and coordinators move to other brokers. With `controlled` they move
         first, as on SIGTERM: the broker refers clients to the new leaders, and its connections

@@ -393,7 +393,7 @@ class Cluster:
 
     @may_pause
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
-        """Finish a reassignment: all new replicas are in sync, as they share the log.
+        """Finish a reassignment: all new replicas have caught up and are in sync.
 
         A new leader epoch begins if the leader changes or a replica is removed
         (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).

@@ -181,7 +181,10 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
 
 @may_pause
 def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
-    """Elect the first replica that is up and in sync, or just up where the topic allows it."""
+    """Elect the first replica that is up and in sync, or just up where the topic allows it.
+
+    One that is not in sync has only what it fetched: the log ends there.
+    """
     leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
     if leader_id != NO_LEADER and leader_id not in partition.isr:
         lead_out_of_sync(cluster, partition, leader_id, now_ms, is_clean=True)

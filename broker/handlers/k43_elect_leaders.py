@@ -5,7 +5,7 @@ Behaviour:
       in-sync replica if the partition has no leader. PREFERRED_LEADER_NOT_AVAILABLE if there is
       none.
     - An unclean election (type 1) gives a partition without a leader any replica that is up.
-      ELIGIBLE_LEADERS_NOT_AVAILABLE if there is none.
+      The log ends where its own does. ELIGIBLE_LEADERS_NOT_AVAILABLE if there is none.
     - ELECTION_NOT_NEEDED if the leader is right already. Another type gets INVALID_REQUEST for
       everything. An empty list has no errors, whatever the type and the timeout.
     - A null list means all partitions of all topics; the response then leaves out partitions that
@@ -13,9 +13,6 @@ Behaviour:
     - The election waits behind mutations in the controller's queue (controller.mutation.time.us).
       After timeout_ms the response says REQUEST_TIMED_OUT; leaders are still elected later.
       With a timeout_ms that is not positive it says so at once, and no leader is elected.
-
-Gaps:
-    - An unclean election loses no records: all replicas share one log.
 """
 
 from broker.administration.election import ElectionType, elect_leader

@@ -8,6 +8,7 @@ from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.topics import NO_LEADER, Partition
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 MINUTE_MS = 60_000
@@ -108,3 +109,17 @@ def test_an_unclean_election_begins_when_the_key_is_set_and_the_interval_over() 
     assert leaders_at(cluster, partition, 20_000) == [NO_LEADER]
     cluster.alter_topic_config(topic, {UNCLEAN: "true"})
     assert leaders_at(cluster, partition, 29_999, 30_000) == [NO_LEADER, 3]
+
+
+def test_an_unclean_leader_has_only_the_records_that_it_had_fetched() -> None:
+    cluster = make_cluster(2, **{UNCLEAN_MS: "1000"})
+    start_periodic_elections(cluster, NOW_MS)
+    topic = cluster.create_topic("t", [(1, 2)], {})
+    (partition,) = topic.partitions
+    failover.stop_broker(cluster, 2, NOW_MS)
+    partition.log.append(filled_batch(0), 1, 0)
+    failover.stop_broker(cluster, 1, NOW_MS)
+    failover.start_broker(cluster, 2, NOW_MS)
+    cluster.alter_topic_config(topic, {UNCLEAN: "true"})
+    cluster.timers.run_due(NOW_MS + 1000)
+    assert (partition.leader_id, partition.isr, partition.log.log_end_offset) == (2, (2,), 0)
