@@ -26,6 +26,8 @@ TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 """The base timestamp is when the tombstones of the batch, or its marker, may be removed."""
+KNOWN_FLAGS = 0x7F
+"""All of these: Kafka drops the others when it changes a batch."""
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
@@ -37,6 +39,8 @@ RECORD_BYTES_MAX = (1 << 31) - 9
 HEADER_FORMAT = "qiibIhiqqqhii"
 """The fields of a `BatchHeader`, for `struct`."""
 _HEADER = Struct(f">{HEADER_FORMAT}")
+pack_header = _HEADER.pack
+"""Packs the fields of a `BatchHeader`."""
 unpack_header = _HEADER.unpack_from
 """Returns the `HeaderFields` of the batch at a position of a buffer."""
 _BASE_OFFSET = Struct(">q")

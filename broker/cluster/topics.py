@@ -11,7 +11,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
-from protocol.records import RECORD_BYTES_MAX
+from protocol.records import COMPRESSION_NAMES, RECORD_BYTES_MAX
 
 NO_LEADER = -1
 TIMESTAMP_MAX = 2**63 - 1
@@ -150,7 +150,10 @@ class Topic:
     timestamp_before_max_ms: int = 0
     timestamp_after_max_ms: int = 0
     checks_records: bool = False
-    """Whether the records of each batch are checked before it is stored."""
+    """Whether the record of a batch with a single one is looked at before it is stored."""
+    target_codec: int | None = None
+    """How stored batches are compressed; None is as their producers do it."""
+    compression_level: int | None = None
     segment_settings: SegmentSettings = field(init=False)
     by_broker: dict[int, "Topic"] = field(default_factory=dict)
     """The same topic on brokers that give it other defaults; empty unless brokers differ."""
@@ -192,12 +195,20 @@ class Topic:
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
         # The header of a batch has only its largest timestamp, so a bound of the past needs these.
         self.record_bytes_max = config["max.decompressed.message.bytes"]
-        is_limited = self.record_bytes_max < RECORD_BYTES_MAX
+        self._refresh_compression(config)
         self.checks_records = (
             self.is_compacted
-            or is_limited
+            or bool(self.target_codec)
             or (not self.is_log_append_time and self.timestamp_before_max_ms != TIMESTAMP_MAX)
         )
+
+    def _refresh_compression(self, config: TopicConfig) -> None:
+        name = config["compression.type"]
+        if name == "producer":
+            self.target_codec = self.compression_level = None
+            return
+        self.target_codec = 0 if name == "uncompressed" else COMPRESSION_NAMES.index(name)
+        self.compression_level = config.get(f"compression.{name}.level")
 
     def replace_config(self, config: TopicConfig, by_broker: dict[int, "Topic"]) -> None:
         """Replace the configuration; what is in the logs keeps the segments of the old one."""

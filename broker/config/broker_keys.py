@@ -2,9 +2,6 @@
 """Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
-from broker.config.effects import (
-    NO_RECOMPRESSION,
-)
 from broker.config.features import feature_levels_problem
 from broker.config.keys import (
     BOOLEAN,
@@ -23,13 +20,13 @@ from broker.config.keys import (
     STRING,
     ConfigKey,
     ListRule,
-    missing_key,
     mock_key,
 )
 from broker.config.values import (
     at_least,
     between,
     explained_by,
+    gzip_level,
     more_than,
     one_of,
     one_of_numbers,
@@ -77,7 +74,10 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     PER_BROKER, "Whether a replica that is not in sync may become leader, losing records."),
     ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              PER_BROKER, "Largest record batch, as sent, that the broker accepts."),
     ConfigKey("max.decompressed.message.bytes",      INT,     RECORD_BYTES_MAX, between(1, RECORD_BYTES_MAX), PER_BROKER, "Largest record of a compressed batch, after decompression."),
-    missing_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect.", reason=NO_RECOMPRESSION),
+    ConfigKey("compression.type",                    STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "How the broker compresses stored batches; producer keeps them as they were sent."),
+    ConfigKey("compression.gzip.level",              INT,     -1,           gzip_level,               PER_BROKER, "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
+    ConfigKey("compression.lz4.level",               INT,     9,            between(1, 17),           PER_BROKER, "Level of lz4 for batches that the broker compresses."),
+    ConfigKey("compression.zstd.level",              INT,     3,            between(-131072, 22),     PER_BROKER, "Level of zstd for batches that the broker compresses."),
     ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), PER_BROKER, "Whether a record keeps its producer's timestamp or gets the time of its append."),
     ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              PER_BROKER, "How far a record's timestamp may be behind the broker's time."),
     ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              PER_BROKER, "How far a record's timestamp may be ahead of the broker's time."),

@@ -42,7 +42,6 @@ NO_OPTIONS = "The login module of SCRAM on a broker has no options."
 NEEDS_PREFIX = "Kafka ignores it too, unless it has the prefix of a listener and a mechanism."
 
 # Why it cannot act.
-NO_RECOMPRESSION = "Batches are stored as their producer sent them."
 NO_TIERED_STORAGE = "There is no tiered storage."
 NO_JAAS = "Options of the login module of a mechanism other than PLAIN are not read."
 NO_PLUGINS = "The broker runs no Java and loads no plug-in; it behaves as with the default."

@@ -11,7 +11,6 @@ from broker.config.effects import (
     FILES,
     MEMORY,
     NO_LAG,
-    NO_RECOMPRESSION,
     ONE_LOG,
     QUORUM,
     THREADS,
@@ -34,7 +33,7 @@ from broker.config.keys import (
     missing_key,
     unseen_key,
 )
-from broker.config.values import at_least, between, gzip_level, one_of
+from broker.config.values import at_least, one_of
 
 # fmt: off
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
@@ -50,9 +49,6 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file.", reason=FILES),
     unseen_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size.", reason=FILES),
     unseen_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction.", reason=THREADS),
-    missing_key("compression.gzip.level",            INT,     -1,               gzip_level, CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default.", reason=NO_RECOMPRESSION),
-    missing_key("compression.lz4.level",             INT,     9,                between(1, 17),           CLUSTER_WIDE, "Level of lz4 for batches that the broker compresses.", reason=NO_RECOMPRESSION),
-    missing_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses.", reason=NO_RECOMPRESSION),
     unseen_key("log.local.retention.ms",            LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Time that a tiered partition keeps records locally; -2 is its retention time.", reason=TIERED_ONLY),
     unseen_key("log.local.retention.bytes",         LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Bytes that a tiered partition keeps locally; -2 is its retention size.", reason=TIERED_ONLY),
     unseen_key("log.remote.copy.lag.ms",            LONG,    0,                at_least(-1),             CLUSTER_WIDE, "Time after which a segment moves to tiered storage; -1 is the time that it is kept locally.", reason=TIERED_ONLY),

@@ -9,7 +9,6 @@ from typing import Any
 from broker.config.broker_keys import COMPRESSION_TYPES, DAY_MS, HOUR_MS, LONG_MAX
 from broker.config.effects import (
     FILES,
-    NO_RECOMPRESSION,
     NOTHING_COPIED,
     TESTS_OF_KAFKA,
     TIERED_ONLY,
@@ -72,6 +71,10 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("cleanup.policy",                  LIST,    ("delete",),   ListRule(("compact", "delete")), "log.cleanup.policy",             "Whether old segments are deleted, and whether the last record of each key is kept, for which records need a key. With an empty list neither."),
     _key("max.message.bytes",               INT,     1_048_588,     at_least(0),              "message.max.bytes",              "Largest record batch, as sent, that the broker accepts."),
     _key("max.decompressed.message.bytes",  INT,     RECORD_BYTES_MAX, between(1, RECORD_BYTES_MAX), "max.decompressed.message.bytes", "Largest record of a compressed batch, after decompression."),
+    _key("compression.type",                STRING,  "producer",    one_of(*COMPRESSION_TYPES), "compression.type",              "How the broker compresses stored batches; producer keeps them as they were sent."),
+    _key("compression.gzip.level",          INT,     -1,            gzip_level,               "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
+    _key("compression.lz4.level",           INT,     9,             between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses."),
+    _key("compression.zstd.level",          INT,     3,             between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses."),
     _key("message.timestamp.type",          STRING,  "CreateTime",  one_of("CreateTime", "LogAppendTime"), "log.message.timestamp.type",     "Whether a record keeps its producer's timestamp or gets the time of its append."),
     _key("message.timestamp.before.max.ms", LONG,    LONG_MAX,      at_least(0),              "log.message.timestamp.before.max.ms", "How far a record's timestamp may be behind the broker's time."),
     _key("message.timestamp.after.max.ms",  LONG,    HOUR_MS,       at_least(0),              "log.message.timestamp.after.max.ms", "How far a record's timestamp may be ahead of the broker's time."),
@@ -91,12 +94,8 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of the bytes of a partition that must not be compacted yet before compaction begins."),
 )
 
-# Checked and described without any effect, but for the last one, which is refused.
+# Checked and described without any effect, but for remote.storage.enable, which is refused.
 IGNORED_KEYS: tuple[ConfigKey, ...] = (
-    _missing("compression.type",                        STRING,  "producer",       one_of(*COMPRESSION_TYPES), "compression.type",               "Compression of stored batches; only producer, which keeps them as sent, has an effect.", reason=NO_RECOMPRESSION),
-    _missing("compression.gzip.level",                  INT,     -1,               gzip_level, "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default.", reason=NO_RECOMPRESSION),
-    _missing("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses.", reason=NO_RECOMPRESSION),
-    _missing("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses.", reason=NO_RECOMPRESSION),
     _unseen("file.delete.delay.ms",                    LONG,    60_000,           at_least(0),              "log.segment.delete.delay.ms",    "Time between removing a segment and deleting its file.", reason=FILES),
     _unseen("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk.", reason=FILES),
     _unseen("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk.", reason=FILES),

@@ -1,8 +1,10 @@
 """Produce: v3-13.
 
 Behaviour:
-    - One record batch per partition, stored as the bytes that were sent. `batch_check` checks the
-      batch, then the producer's sequence is checked, then the batch is appended. Each partition
+    - One record batch per partition. `batch_check` and `record_check` check the batch and its
+      records, also compressed ones, then the producer's sequence is checked, then the batch is
+      appended: as it was sent, or with another compression.type, or with the largest timestamp
+      that its records have, or as CreateTime if it claims LogAppendTime. Each partition
       succeeds or fails alone, in request order. Of several batches for one partition the last valid
       one is appended; the result is that of the last invalid one, if there is any.
     - A batch that has no length or format, and a transactional batch in a request without a
@@ -37,9 +39,8 @@ Behaviour:
 Gaps:
     - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
       at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
-    - A batch that claims LogAppendTime is always refused; Kafka stores it if the topic has
-      CreateTime.
-    - A compressed payload is decompressed only when a check needs its records.
+    - The record of a batch that has one record and no compression is only looked at if the topic
+      is compacted, bounds timestamps of the past, or compresses its batches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.produce.append import accept_batches, refused
-from broker.produce.batch_check import BatchRefusal
+from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.request_batches import (
     NOTHING_REFUSED,
     PartitionKey,

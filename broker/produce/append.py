@@ -11,7 +11,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
-from broker.produce.batch_check import BatchRefusal, ReadBatch, check_batch, read_batch
+from broker.produce.batch_check import ReadBatch, check_batch, read_batch
+from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
@@ -104,13 +105,13 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         log = partition.log
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
-        batch_refusal = check_batch(fields, covered, topic, index, now_ms)
+        checked = check_batch(fields, covered, topic, index, now_ms)
         if partition.leader_id != broker_id:
             refusal = not_leader(partition)
         elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
             refusal = too_few_in_sync(partition)
-        elif batch_refusal is not None:
-            refusal = refused(index, batch_refusal, log.log_start_offset)
+        elif checked is not None and isinstance(checked, BatchRefusal):
+            refusal = refused(index, checked, log.log_start_offset)
         elif is_unusual and fields[5] & TRANSACTIONAL_FLAG:
             refusal = _outside_transaction(context, cluster, partition, transactional_id, fields)
         else:
@@ -119,6 +120,9 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
             results.append(refusal)
             has_error = True
             continue
+        if checked is not None:  # stored in another form
+            fields, covered = checked  # type: ignore[misc]  # not a refusal
+            length = fields[1]
         base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
         producer_id = fields[9]
         log_append_time_ms = now_ms if topic.is_log_append_time else -1

@@ -1,33 +1,36 @@
 """Validate a record batch before the append: pure checks, the first error wins.
 
 `read_batch` comes first, for all batches of a request, then `check_batch` when a batch is appended.
-Only the header is read, unless a rule checks single records.
+What is behind the header is the subject of `record_check`.
 
 Sources: Kafka's `RequestUtils.hasTransactionalRecords` and `ProduceRequest.validateRecords`; then
-`UnifiedLog.analyzeAndValidateRecords` and `LogValidator`.
+`UnifiedLog.analyzeAndValidateRecords`.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from broker.cluster.topics import Topic
+from broker.produce.batch_refusal import (
+    INVALID_IN_LOG,
+    LARGER_THAN_SEGMENT,
+    TOO_LARGE,
+    BatchRefusal,
+)
+from broker.produce.record_check import check_records
+from broker.produce.stored_batch import StoredBatch
 from protocol import records
 from protocol.checksum import crc32c
-from protocol.compression import ZSTD, TooLargeError
+from protocol.compression import ZSTD
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced_stream
-from protocol.produce import ZSTD_VERSION_MIN, RecordError
+from protocol.pacing import may_pause
+from protocol.produce import ZSTD_VERSION_MIN
 from protocol.records import (
     COMPRESSION_MASK,
     CONTROL_FLAG,
     LOG_APPEND_TIME_FLAG,
     BatchHeader,
     HeaderFields,
-    OversizedRecordError,
-    Record,
 )
-
-DECOMPRESSION_FACTOR = 16
-"""A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
 
 _HEADER_BYTES, _LOG_OVERHEAD_BYTES, _MAGIC = (
     records.HEADER_BYTES,
@@ -40,25 +43,10 @@ _PRODUCER_ID_END = 51
 """Kafka reads up to here before it checks that a batch has a whole header."""
 
 
-class BatchRefusal(NamedTuple):
-    """The reason why a batch is refused, for the response."""
-
-    error_code: ErrorCode
-    error_message: str | None = None
-    record_errors: tuple[RecordError, ...] = ()
-    fails_request: bool = False
-    """Whether no batch of the request is stored, and all partitions get this error."""
-    has_log_start_offset: bool = False
-    """Whether the response says where the log begins."""
-
-
-# Kafka explains only the refusal of single records, and of a request.
 _CORRUPT = BatchRefusal(ErrorCode.CORRUPT_MESSAGE)
 _INVALID = BatchRefusal(ErrorCode.INVALID_RECORD)
-_INVALID_IN_LOG = BatchRefusal(ErrorCode.INVALID_RECORD, has_log_start_offset=True)
-# Kafka's IllegalArgumentException.
-_UNKNOWN_COMPRESSION = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, has_log_start_offset=True)
 _FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
+_INSIDE_FLAGS = COMPRESSION_MASK | LOG_APPEND_TIME_FLAG | CONTROL_FLAG
 
 
 ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
@@ -154,10 +142,11 @@ def check_batch(
     topic: Topic,
     partition_index: int,
     now_ms: int,
-) -> BatchRefusal | None:
-    """Return why a batch must not be stored; None if it may be.
+) -> BatchRefusal | StoredBatch | None:
+    """Return why a batch must not be stored, or what is stored instead; None if it is stored as is.
 
-    `covered` are the bytes that its CRC covers, which are all behind its CRC.
+    `covered` are the bytes that its CRC covers, which are all behind its CRC. The record of a batch
+    with a single one, which is not compressed, is only looked at if the topic asks for it.
     """
     (
         base_offset,
@@ -167,7 +156,7 @@ def check_batch(
         crc,
         attributes,
         last_delta,
-        _base_timestamp,
+        base_timestamp,
         max_timestamp,
         producer_id,
         _producer_epoch,
@@ -176,97 +165,21 @@ def check_batch(
     ) = header
     size = length + _LOG_OVERHEAD_BYTES
     if base_offset != 0:
-        return _INVALID_IN_LOG
+        return INVALID_IN_LOG
     if size > topic.max_message_bytes:
-        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
+        return TOO_LARGE
     if crc32c(covered) != crc:
         return _CORRUPT
-    if attributes & COMPRESSION_MASK > ZSTD:
-        return _UNKNOWN_COMPRESSION
-    if count <= 0 or last_delta + 1 != count or attributes & CONTROL_FLAG:
-        return _INVALID_IN_LOG
-    if producer_id >= 0 and base_sequence < 0:
-        return _INVALID_IN_LOG
     if (
-        topic.checks_records
-        or attributes & LOG_APPEND_TIME_FLAG
-        or (max_timestamp > now_ms + topic.timestamp_after_max_ms and not topic.is_log_append_time)
+        last_delta
+        or count != 1
+        or attributes & _INSIDE_FLAGS
+        or topic.checks_records
+        or max_timestamp > now_ms + topic.timestamp_after_max_ms
+        or max_timestamp != base_timestamp
+        or (producer_id >= 0 and base_sequence < 0)
     ):
-        batch = records.pack_stored_header(0, length, 0, _MAGIC, crc) + covered
-        refusal = _check_records(batch, attributes, topic, partition_index, now_ms)
-        if refusal is not None:
-            return refusal
+        return check_records(header, covered, topic, partition_index, now_ms)
     if size > topic.segment_bytes:
-        return BatchRefusal(ErrorCode.RECORD_LIST_TOO_LARGE)
+        return LARGER_THAN_SEGMENT
     return None
-
-
-RECORD_ERRORS_MAX = 1000
-"""Records of a refused batch whose errors are in the response; a batch may have 100,000."""
-
-
-@may_pause
-def _check_records(
-    batch: bytes | bytearray, attributes: int, topic: Topic, partition_index: int, now_ms: int
-) -> BatchRefusal | None:
-    """Refuse a batch for its records; each gets one error, about its key or its timestamp."""
-    errors: list[RecordError] = []
-    error_count = 0
-    is_timestamp_invalid = False
-    try:
-        bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
-        read = records.read_records(batch, bytes_max, topic.record_bytes_max)
-        for index, record in enumerate(paced_stream(read)):
-            if topic.is_compacted and record.key is None:
-                message: str | None = (
-                    "Compacted topic cannot accept message without key in topic partition"
-                    f" {topic.name}-{partition_index}"
-                )
-            else:
-                message = _timestamp_problem(record, attributes, topic, now_ms)
-                is_timestamp_invalid |= message is not None
-            if message is not None:
-                error_count += 1
-                if error_count <= RECORD_ERRORS_MAX:
-                    errors.append(RecordError(index, message))
-    except OversizedRecordError:
-        return _INVALID_IN_LOG
-    except TooLargeError as error:
-        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
-    except ValueError:
-        return _CORRUPT
-    if not errors:
-        return None
-    if is_timestamp_invalid:
-        message = "One or more records have been rejected due to invalid timestamp"
-        return BatchRefusal(
-            ErrorCode.INVALID_TIMESTAMP, message, tuple(errors), has_log_start_offset=True
-        )
-    first_errors = ", ".join(
-        f"RecordError(batchIndex={error.batch_index}, message='{error.message}')"
-        for error in errors[:3]
-    )
-    message = (
-        f"One or more records have been rejected due to {error_count} record errors in total, and"
-        f" only showing the first three errors at most: [{first_errors}]"
-    )
-    return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors), has_log_start_offset=True)
-
-
-def _timestamp_problem(record: Record, attributes: int, topic: Topic, now_ms: int) -> str | None:
-    if attributes & LOG_APPEND_TIME_FLAG:
-        key_bytes, value_bytes = (len(field or b"") for field in (record.key, record.value))
-        return (
-            f"Invalid timestamp type in message DefaultRecord(offset={record.offset},"
-            f" timestamp={record.timestamp}, key={key_bytes} bytes, value={value_bytes} bytes)."
-            " Producer should not set timestamp type to LogAppendTime."
-        )
-    earliest = now_ms - topic.timestamp_before_max_ms
-    latest = now_ms + topic.timestamp_after_max_ms
-    is_exempt = topic.is_log_append_time or record.timestamp == -1
-    if is_exempt or earliest <= record.timestamp <= latest:
-        return None
-    return (
-        f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The"
-        f" timestamp should be within [{earliest}, {latest}]"
-    )

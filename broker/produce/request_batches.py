@@ -10,12 +10,8 @@ from typing import TypeAlias
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.produce.batch_check import (
-    BatchRefusal,
-    ReadBatch,
-    is_transactional,
-    read_batch,
-)
+from broker.produce.batch_check import ReadBatch, is_transactional, read_batch
+from broker.produce.batch_refusal import BatchRefusal
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
 from protocol.produce import ZSTD_VERSION_MIN

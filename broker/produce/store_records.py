@@ -11,7 +11,9 @@ from typing import NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.errors import Refusal
-from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
+from broker.produce.batch_check import check_batch, read_batch
+from broker.produce.batch_refusal import BatchRefusal
+from broker.produce.stored_batch import StoredBatch
 from protocol.batch_builder import BatchBuilder, Headers, record_bytes_max
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, no_pause, paced
@@ -70,22 +72,24 @@ def store_records(
     batches = [
         (batch, batch.builder.build()) for batch in paced(_batches(topic, records, indexes, now_ms))
     ]
+    checked: list[tuple[_Batch, bytes]] = []
     for batch, data in batches:
-        refusal = _check(topic, batch.partition, data, now_ms)
-        if refusal is not None:
-            return refusal
+        found = _check(topic, batch.partition, data, now_ms)
+        if isinstance(found, Refusal):
+            return found
+        checked.append((batch, found))
     base_offsets: list[int] = []
     with no_pause():
         # The check of a batch may pause: a partition may have lost its leader or a replica since.
-        for batch, _data in batches:
+        for batch, _data in checked:
             refusal = _check_partition(topic, batch.partition)
             if refusal is not None:
                 return refusal
         is_log_append_time = topic.is_log_append_time
-        for batch, data in batches:
+        for batch, data in checked:
             base_offsets.append(_append(cluster, topic, batch, data, now_ms))
     stored: dict[int, StoredRecord] = {}
-    for (batch, _data), base_offset in zip(batches, base_offsets, strict=True):
+    for (batch, _data), base_offset in zip(checked, base_offsets, strict=True):
         for delta, place in enumerate(batch.places):
             timestamp_ms = records[place].timestamp_ms
             if is_log_append_time or timestamp_ms is None:
@@ -151,7 +155,8 @@ def _check_partition(topic: Topic, partition: Partition) -> Refusal | None:
 
 
 @may_pause
-def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refusal | None:
+def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> bytes | Refusal:
+    """Return the batch as it is stored, or why it is not."""
     refusal = _check_partition(topic, partition)
     if refusal is not None:
         return refusal
@@ -160,7 +165,9 @@ def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refu
     covered, index = data[CRC_START:], partition.partition_index
     found = check_batch(header, covered, topic, index, now_ms)
     if found is None:
-        return None
+        return data
+    if isinstance(found, StoredBatch):
+        return found.data()
     reasons = {error.message for error in found.record_errors if error.message is not None}
     return _refusal(found.error_code, partition, "; ".join(sorted(reasons)) or found.error_message)
 

@@ -18,7 +18,7 @@ from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.produce import append
 from broker.produce.append import accept_batches
-from broker.produce.batch_check import BatchRefusal
+from broker.produce.batch_refusal import BatchRefusal
 from broker.request import throttling
 from broker.request.throttling import charge_produce
 from protocol.errors import ErrorCode
@@ -132,9 +132,9 @@ def test_a_check_that_is_added_refuses_every_batch(kind: Kind) -> None:
 
 
 def test_the_test_notices_a_batch_that_is_not_checked() -> None:
-    right = "batch_refusal = check_batch(fields, covered, topic, index, now_ms)"
+    right = "checked = check_batch(fields, covered, topic, index, now_ms)"
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, accept_batches, right, "batch_refusal = None")
+        edit(patch, accept_batches, right, "checked = None")
         assert refused_share(KINDS["single"]) == (0, COUNT)
 
 

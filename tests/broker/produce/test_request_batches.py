@@ -1,7 +1,7 @@
 """What of a Produce request is appended, and what fails the request as a whole."""
 
 from broker.cluster.cluster import Cluster
-from broker.produce.batch_check import BatchRefusal
+from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.request_batches import CheckedBatches, read_batches
 from protocol import produce_decoder
 from protocol.errors import ErrorCode

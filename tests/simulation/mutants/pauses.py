@@ -16,10 +16,10 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "A batch is stored in a partition that was deleted while its records were read.",
         "memory",
         append.accept_batches,
-        "batch_refusal = check_batch(fields, covered, topic, index, now_ms)\n"
+        "checked = check_batch(fields, covered, topic, index, now_ms)\n"
         "        if partition.leader_id",
         "leader_id = partition.leader_id\n"
-        "        batch_refusal = check_batch(fields, covered, topic, index, now_ms)\n"
+        "        checked = check_batch(fields, covered, topic, index, now_ms)\n"
         "        if leader_id",
         PausesOfProducersWorld,
     ),
