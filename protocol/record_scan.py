@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from protocol.pacing import may_pause
+from protocol.record_columns import equal_records, plain_varint
 from protocol.records import RECORD_BYTES_MAX, OversizedRecordError
 
 SCANNED_AT_ONCE: Final = 2000
@@ -19,15 +20,6 @@ SCANNED_AT_ONCE: Final = 2000
 
 _SCANNED_BETWEEN: Final = 64
 """Records that are scanned one by one before it is tried to scan many at once."""
-_EQUAL_MIN: Final = 16
-"""Fewer records are not worth the look at columns."""
-_CONTINUED: Final = bytes(range(128, 256))
-"""Bytes of a varint that are not its last one."""
-_EVEN: Final = bytes(range(0, 256, 2))
-_ONE_BYTE_OFFSETS, _TWO_BYTE_OFFSETS = 64, 8192
-_OFFSETS = bytes(range(0, 128, 2))
-_OFFSETS_LOW = bytes(offset << 1 & 0x7F | 0x80 for offset in range(_TWO_BYTE_OFFSETS))
-_OFFSETS_HIGH = bytes(offset >> 6 for offset in range(_TWO_BYTE_OFFSETS))
 _INT_RANGE, _LONG_RANGE = 1 << 32, 1 << 64
 _INT_BYTES_MAX, _LONG_BYTES_MAX = 5, 10
 
@@ -133,68 +125,26 @@ class RecordScan:
             yield self._scan_any()
 
     def _scan_equal(self, end: int) -> bool:
-        """Scan the next records before `end` that have the lengths of the first of them, if many.
-
-        What is at one place of each record is a slice with the size of a record as its step.
-        """
-        data, begin, index = self._data, self._position, self._index
-        is_short = index < _ONE_BYTE_OFFSETS
-        offset_bytes = 1 if is_short else 2
-        count = min(end, _ONE_BYTE_OFFSETS if is_short else _TWO_BYTE_OFFSETS) - index
-        if count < _EQUAL_MIN or self._bytes_max < RECORD_BYTES_MAX:
+        """Scan the next records before `end` that have the lengths of the first one, if many."""
+        if self._bytes_max < RECORD_BYTES_MAX:
             return False
-        try:
-            lengths, delta_at, offset_at, stop, is_keyless = _layout(data, begin, offset_bytes)
-        except IndexError:
+        index = self._index
+        found = equal_records(self._data, self._position, index, end - index)
+        if found is None:
             return False
-        size = stop - begin
-        count = min(count, (len(data) - begin) // size)
-        for at in lengths:
-            column = data[at : begin + count * size : size]
-            count -= len(column.lstrip(column[:1]))
-            if count < _EQUAL_MIN:
-                return False
-        stop = begin + count * size
-        offsets = data[offset_at:stop:size]
-        if is_short:
-            if offsets != _OFFSETS[index : index + count]:
-                return False
-        elif (
-            offsets != _OFFSETS_LOW[index : index + count]
-            or data[offset_at + 1 : stop : size] != _OFFSETS_HIGH[index : index + count]
-        ):
-            return False
-        columns = [data[at:stop:size] for at in range(delta_at, offset_at)]
-        if any(column.translate(None, _CONTINUED) for column in columns[:-1]) or not (
-            columns[-1].isascii() and (len(columns) == 1 or 0 not in columns[-1])
-        ):
-            return False
-        if columns[0].translate(None, _EVEN):  # some are negative
-            deltas = {_delta(raw) for raw in set(zip(*columns, strict=True))}
-            least, most = min(deltas), max(deltas)
-        else:
-            columns.reverse()
-            least, most = (_delta(find(zip(*columns, strict=True))[::-1]) for find in (min, max))
-            columns.reverse()
         if index == 0:
-            first = _delta(tuple(column[0] for column in columns))
-            self.first_delta = self.min_delta = self.max_delta = first
-        self.min_delta = min(self.min_delta, least)
-        self.max_delta = max(self.max_delta, most)
-        self.has_record_without_key |= is_keyless
-        self._position, self._index = stop, index + count
+            self.first_delta = self.min_delta = self.max_delta = found.first_delta
+        self.min_delta = min(self.min_delta, found.min_delta)
+        self.max_delta = max(self.max_delta, found.max_delta)
+        self.has_record_without_key |= found.is_keyless
+        self._position, self._index = found.stop, index + found.record_count
         return True
 
     # Hot path: inlined on purpose.
     def _scan_plain(self, end: int) -> None:  # noqa: C901, PLR0912, PLR0915
         """Scan the records before `end` up to one that is unusual, or is cut off by the piece."""
-        data, position, index, size_max = (
-            self._data,
-            self._position,
-            self._index,
-            2 * self._bytes_max,
-        )
-        begin, last_delta = position, -1
+        data, position, index = self._data, self._position, self._index
+        begin, last_delta, size_max = position, -1, 2 * self._bytes_max
         try:
             for index in range(index, end):  # noqa: B020 - the next one to scan
                 begin = position
@@ -207,7 +157,7 @@ class RecordScan:
                         size += (high << 7) - 128
                         position += 2
                     else:
-                        size, position = _plain_varint(data, position)
+                        size, position = plain_varint(data, position)
                 if size & 1 or size > size_max:
                     break
                 stop = position + (size >> 1)
@@ -220,7 +170,7 @@ class RecordScan:
                         delta += (high << 7) - 128
                         position += 3
                     else:
-                        delta, position = _plain_varint(data, position + 1)
+                        delta, position = plain_varint(data, position + 1)
                 if delta != last_delta:
                     last_delta = delta
                     delta = (delta >> 1) ^ -(delta & 1)
@@ -239,19 +189,14 @@ class RecordScan:
                         offset += (high << 7) - 128
                         position += 2
                     else:
-                        offset, position = _plain_varint(data, position)
+                        offset, position = plain_varint(data, position)
                 if offset != index + index:
                     break
                 size = data[position]
                 if size < 128:
                     position += 1
                 else:
-                    high = data[position + 1]
-                    if 0 < high < 128:
-                        size += (high << 7) - 128
-                        position += 2
-                    else:
-                        size, position = _plain_varint(data, position)
+                    size, position = plain_varint(data, position)
                 if not size & 1:
                     position += size >> 1
                 elif size == 1:
@@ -267,7 +212,7 @@ class RecordScan:
                         size += (high << 7) - 128
                         position += 2
                     else:
-                        size, position = _plain_varint(data, position)
+                        size, position = plain_varint(data, position)
                 if not size & 1:
                     position += size >> 1
                 elif size != 1:
@@ -381,61 +326,6 @@ class RecordScan:
         raise InvalidRecordsError(f"a number of more than {bytes_max} bytes")
 
 
-def _layout(data: bytes, begin: int, offset_bytes: int) -> tuple[list[int], int, int, int, bool]:
-    """Return where a record has its lengths, its timestamp, its offset, its end, and has it no key.
-
-    Raises:
-        IndexError: it is cut off, or unusual.
-    """
-    size, position = _plain_varint(data, begin)
-    lengths = list(range(begin, position))
-    stop = position + (size >> 1)
-    delta_at = position + 1
-    _, offset_at = _plain_varint(data, delta_at)
-    position = offset_at + offset_bytes
-    is_keyless = data[position] == 1
-    for _field in ("key", "value"):
-        at = position
-        size, position = _plain_varint(data, at)
-        lengths += range(at, position)
-        if not size & 1:
-            position += size >> 1
-        elif size != 1:
-            raise IndexError
-    lengths.append(position)
-    if data[position] or position + 1 != stop:  # it has headers
-        raise IndexError
-    return lengths, delta_at, offset_at, stop, is_keyless
-
-
-def _delta(varint: tuple[int, ...]) -> int:
-    raw = 0
-    for number, byte in enumerate(varint):
-        raw |= (byte & 0x7F) << 7 * number
-    return (raw >> 1) ^ -(raw & 1)
-
-
-def _plain_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return a number with zigzag encoding, and where it ends.
-
-    Raises:
-        IndexError: it is cut off, or is for the slow path.
-    """
-    value = data[position]
-    if value < 0x80:
-        return value, position + 1
-    value &= 0x7F
-    for shift in (7, 14, 21, 28, 35):
-        position += 1
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if not byte or value >= _INT_RANGE:
-                break
-            return value, position + 1
-    raise IndexError
-
-
 def _headers_end(data: bytes, position: int, raw_count: int) -> int:
     """Return where the headers of a record end; `raw_count` has the zigzag encoding.
 
@@ -448,7 +338,7 @@ def _headers_end(data: bytes, position: int, raw_count: int) -> int:
         size = data[position]
         position += 1
         if size > 127:
-            size, position = _plain_varint(data, position - 1)
+            size, position = plain_varint(data, position - 1)
         if not size & 1:
             position += size >> 1
         elif size != 1 or not number & 1:

@@ -67,6 +67,7 @@ FUNCTION_LINES_MAX = 80
 HOT_LOOPS = {
     "broker/dispatch/produce_replay.py: respond",
     "broker/produce/append.py: accept_batches",
+    "protocol/record_scan.py: _scan_plain",
 }
 """Loops whose steps are inlined, for the time that each call takes."""
 HOT_LOOP_LINES_MAX = 90

@@ -1,0 +1,58 @@
+"""Records of equal lengths are read by columns; what they are not is left to others."""
+
+import pytest
+
+from benchmarks.instructions import count_instructions
+from protocol.record_columns import equal_records, plain_varint
+from protocol.records import HEADER_BYTES
+from tests.batches import NOW_MS, make_batch
+
+
+def payload(values: list[bytes], step_ms: int = 0, key: bytes | None = b"k") -> bytes:
+    timestamps = [NOW_MS + number * step_ms for number in range(len(values))]
+    return make_batch(*values, timestamps=timestamps, key=key)[HEADER_BYTES:]
+
+
+@pytest.mark.parametrize("key", [None, b"k", b"k" * 100])
+@pytest.mark.parametrize("step_ms", [0, 1, -1])
+def test_records_are_read_until_one_has_another_length(key: bytes | None, step_ms: int) -> None:
+    data = payload([b"v" * 10] * 40 + [b"v" * 11] * 40, step_ms, key)
+    found = equal_records(data, 0, 0, 80)
+    assert found is not None
+    assert (found.record_count, found.first_delta, found.is_keyless) == (40, 0, key is None)
+    assert (found.min_delta, found.max_delta) == (min(39 * step_ms, 0), max(39 * step_ms, 0))
+    after = equal_records(data, found.stop, found.record_count, 40)
+    assert after is not None
+    assert after.record_count == 24  # then an offset takes two bytes
+
+
+def test_few_or_unusual_records_are_left_to_others() -> None:
+    data = payload([b"v"] * 20)
+    assert equal_records(data, 0, 0, 20) is not None
+    assert equal_records(data, 0, 0, 15) is None
+    assert equal_records(data, 0, 1, 20) is None
+    assert equal_records(data[:-1], 0, 0, 20) is not None
+    assert equal_records(data[:50], 0, 0, 20) is None
+    assert equal_records(b"\0" * 200, 0, 0, 20) is None
+
+
+def test_a_record_costs_nearly_nothing() -> None:
+    data = payload([b"v" * 100] * 1000)
+    begin = len(payload([b"v" * 100] * 64))  # then each offset has two bytes
+    instructions, found = count_instructions(lambda: equal_records(data, begin, 64, 936))
+    assert found is not None
+    assert found.record_count == 936
+    assert instructions < 2000
+
+
+@pytest.mark.parametrize(
+    ("varint", "number"), [(b"\0", 0), (b"\x80\1", 128), (b"\xff\xff\xff\xff\x0f", (1 << 32) - 1)]
+)
+def test_a_varint_is_read_as_it_is(varint: bytes, number: int) -> None:
+    assert plain_varint(b"-" + varint, 1) == (number, 1 + len(varint))
+
+
+@pytest.mark.parametrize("varint", [b"", b"\x80", b"\x80\0", b"\xff\xff\xff\xff\x1f"])
+def test_a_varint_that_is_unusual_or_cut_off_is_left_to_others(varint: bytes) -> None:
+    with pytest.raises(IndexError):
+        plain_varint(varint, 0)
