@@ -96,3 +96,12 @@ def in_hash_order(
         key_hash = hash_of(key)
         chains.setdefault((key_hash ^ key_hash >> 16) & capacity - 1, []).append(key)
     return [key for bucket in paced_range(capacity) if bucket in chains for key in chains[bucket]]
+
+
+@may_pause
+def in_set_order(texts: Iterable[str]) -> list[str]:
+    """Return strings in the order of a `HashSet` that was made from their sorted list."""
+    # Java chooses the buckets by the size of the list, at least 16.
+    keys = sorted(set(texts))
+    capacity_min = max(CAPACITY_DEFAULT, 1 << int(len(keys) / 0.75).bit_length())
+    return in_hash_order(keys, string_hash, capacity_min=capacity_min)

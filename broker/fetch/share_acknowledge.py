@@ -9,12 +9,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import share_partition_key
-from broker.errors import (
-    INVALID_REQUEST_MESSAGE,
-    UNKNOWN_PARTITION,
-    UNKNOWN_TOPIC_ID,
-    Refusal,
-)
+from broker.errors import Refusal
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
 from broker.share_groups.sessions import NO_TOPIC_ID, TopicIdPartition
 from protocol.errors import ErrorCode
@@ -65,11 +60,11 @@ def acknowledge_topics(
         with no_pause():  # the topic that is found is the one whose records change
             topic = cluster.topics.get_by_id(partition.topic_id)
             if topic is None:
-                result[partition] = UNKNOWN_TOPIC_ID
+                result[partition] = _refusal(ErrorCode.UNKNOWN_TOPIC_ID)
             elif batches is None or not are_valid(batches, may_renew=may_renew):
-                result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
+                result[partition] = _refusal(ErrorCode.INVALID_REQUEST)
             elif topic.partition(partition.partition_index) is None:
-                result[partition] = UNKNOWN_PARTITION
+                result[partition] = _refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif not batches:
                 without_batches.append(partition)
             else:
@@ -81,6 +76,11 @@ def acknowledge_topics(
     if has_acknowledged:
         result |= dict.fromkeys(without_batches)
     return result
+
+
+def _refusal(error_code: ErrorCode) -> Refusal:
+    """Refuse a partition before anything is acknowledged; Kafka sends no message then."""
+    return Refusal(error_code, None)
 
 
 @may_pause

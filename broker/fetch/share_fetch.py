@@ -14,6 +14,7 @@ from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.share_leaders import LedSharePartition, share_partition_key
 from broker.cluster.share_loading import load_share_partition
+from broker.config.api_versions import release_of
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from broker.fetch.dead_letter_queue import DeadLetterQueue
 from broker.fetch.partition_read import (
@@ -43,7 +44,10 @@ from protocol.records import (
     read_header,
     read_records,
 )
+from protocol.releases import Release
 
+ENDS_EMPTY_FETCHES_SINCE: Release = (4, 2)
+"""First release that reads no partition if no records or bytes are asked for."""
 BATCHES_MAX = 10_000
 """Batches of a partition that one request acquires at most; the next one goes on behind them."""
 
@@ -91,6 +95,29 @@ class ShareFetch:
         if any(led.is_dropped for led in paced_elements(tuple(loaded.values()))):
             self._refuse_deleted(loaded)
         return loaded
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the request ends at once, since the member asks for no records or no bytes."""
+        values = self.cluster.config.for_broker(self.params.broker_id)
+        asks_for_nothing = self.records_max == 0 or self.params.bytes_max == 0
+        return asks_for_nothing and release_of(values) >= ENDS_EMPTY_FETCHES_SINCE
+
+    @may_pause
+    def unknown(self) -> ShareFetchResult:
+        """Return the errors of partitions that do not exist."""
+        found = {}
+        for requested in paced_elements(self.partitions):
+            refusal = self._unknown(requested)
+            if refusal is not None:
+                found[requested] = SharePartitionData(refusal.error_code, refusal.message)
+        return found
+
+    def _unknown(self, requested: TopicIdPartition) -> Refusal | None:
+        topic = self.cluster.topics.get_by_id(requested.topic_id)
+        if topic is None:
+            return UNKNOWN_TOPIC_ID
+        return UNKNOWN_PARTITION if topic.partition(requested.partition_index) is None else None
 
     @may_pause
     def _refuse_deleted(self, loaded: dict[TopicIdPartition, LedSharePartition]) -> None:
@@ -159,7 +186,10 @@ class ShareFetch:
         readable: Mapping[TopicIdPartition, CachedPartition],
         now_ms: int,
     ) -> ShareFetchResult:
-        """Read, and acquire what was read."""
+        """Read, and acquire what was read; without bytes all partitions fail."""
+        if self.params.bytes_max <= 0:
+            failed = SharePartitionData(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return dict.fromkeys(readable, failed) | self.refused
         keys = {id(cached): requested for requested, cached in readable.items()}
         read = read_partitions(
             self.cluster, self.params, tuple(readable.values()), is_in_session=False
@@ -260,6 +290,8 @@ def fetch_or_wait(
 
     `respond(result, now_ms)` makes the response.
     """
+    if fetch.is_empty:
+        return respond(fetch.unknown(), now_ms)
     loaded = fetch.load(now_ms)
     readable = fetch.readable(loaded)
     if not loaded or fetch.max_wait_ms <= 0 or fetch.is_satisfied(readable):

@@ -29,6 +29,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_set_order
 from protocol.pacing import may_pause, paced
 from protocol.releases import Release
 
@@ -116,7 +117,7 @@ def _member(
         member_epoch=member.member_epoch,
         client_id=member.client_id,
         client_host=member.client_host,
-        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_names=in_set_order(member.subscribed_topic_names),
         subscribed_topic_regex=member.subscribed_topic_regex,
         assignment=_named(assignment_of(owned), cluster, version),
         target_assignment=_named(target, cluster, version),

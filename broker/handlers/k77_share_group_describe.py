@@ -21,6 +21,7 @@ from broker.share_groups.simple_assignor import NAME
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_set_order
 from protocol.pacing import may_pause, paced
 
 _Response = messages.ShareGroupDescribeResponse
@@ -81,7 +82,7 @@ def _member(member: ShareMember, cluster: Cluster) -> _Member:
         member_epoch=member.member_epoch,
         client_id=member.client_id,
         client_host=member.client_host,
-        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_names=in_set_order(member.subscribed_topic_names),
         assignment=_Assignment(
             topic_partitions=[
                 _Assignment.TopicPartitions(

@@ -64,7 +64,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.hash_order import in_hash_order, topic_partition_hash, uuid_hash
+from protocol.hash_order import in_hash_order, int_hash, topic_partition_hash, uuid_hash
 from protocol.pacing import may_pause, paced_elements
 from protocol.releases import Release
 
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 ISOLATION_LEVEL_KEY = "share.isolation.level"
+SAYS_WHY_SINCE: Release = (4, 2)
+"""First release that sends the messages of refused acknowledgements."""
 COUNTS_UNKNOWN_TOPICS_SINCE: Release = (4, 2)
 BATCH_OPTIMIZED, RECORD_LIMIT = ACQUIRE_MODES = range(2)
 """Acquire modes of a request (KIP-1206)."""
@@ -303,11 +305,16 @@ def _response(
             entry.current_leader = _PartitionData.LeaderIdAndEpoch(
                 leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
             )
-    for (topic_id, index), refusal in paced_elements(tuple(acknowledged.items())):
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    has_messages = release >= SAYS_WHY_SINCE
+    for topic_id, index in _by_topic(acknowledged):
+        refusal = acknowledged[TopicIdPartition(topic_id, index)]
         by_index = entries.setdefault(topic_id, {})
         entry = by_index.setdefault(index, _entry(index, SharePartitionData()))
         if refusal is not None:
             entry.acknowledge_error_code = refusal.error_code
+            if has_messages:
+                entry.acknowledge_error_message = refusal.error_message
     leader_ids = {partition.leader_id for partition in moved}
     return _Response(
         acquisition_lock_timeout_ms=cluster.share.setting(group_id, RECORD_LOCK_DURATION_KEY),
@@ -323,6 +330,19 @@ def _response(
             if broker.node_id in leader_ids
         ],
     )
+
+
+@may_pause
+def _by_topic(acknowledged: AcknowledgeResult) -> list[TopicIdPartition]:
+    """Return the partitions in the order of the maps in which Kafka collects them by topic."""
+    indexes: dict[UUID, list[int]] = {}
+    for topic_id, index in paced_elements(tuple(acknowledged)):
+        indexes.setdefault(topic_id, []).append(index)
+    return [
+        TopicIdPartition(topic_id, index)
+        for topic_id in in_hash_order(indexes, uuid_hash)
+        for index in in_hash_order(sorted(indexes[topic_id]), int_hash)
+    ]
 
 
 @may_pause

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from protocol.hash_order import (
     in_hash_order,
+    in_set_order,
     int_hash,
     joined_hash,
     map_hash,
@@ -82,6 +83,14 @@ def test_keys_come_in_the_order_of_a_hash_map(
     keys = [f"topic-{number * 37}" for number in range(count)]
     ordered = in_hash_order(keys, string_hash, capacity_min=capacity_min)
     assert ordered == [f"topic-{number}" for number in expected]
+
+
+def test_strings_of_a_set_come_in_its_order() -> None:
+    # As from Java 17's HashSet of the sorted list.
+    assert in_set_order(["b", "aa", "c", "a"]) == ["aa", "a", "b", "c"]
+    ordered = in_set_order(f"topic-{number * 37}" for number in range(12))
+    numbers = [111, 296, 185, 148, 333, 222, 0, 259, 74, 407, 37, 370]
+    assert ordered == [f"topic-{number}" for number in numbers]
 
 
 def test_keys_of_one_bucket_stay_in_the_order_of_their_insertion() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from broker.errors import UNKNOWN_TOPIC_ID
+from broker.errors import Refusal
 from broker.fetch.share_acknowledge import acknowledge_topics, request_error
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
 from tests.broker.interleaving import at_pause, run_with_pauses
-from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id
+from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id, part
 
 
 @pytest.mark.parametrize("text", [None, "", "m", "x" * 25, "not a uuid at all!!!!!", "é" * 22])
@@ -63,6 +63,21 @@ def test_a_partition_without_acknowledgements_has_a_result_beside_one_that_has_s
     assert acknowledge_partitions(driver, (0, []), (1, [0])) == [0, 1]
 
 
+def test_only_a_refusal_of_the_share_partition_has_a_message() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+
+    malformed, not_acquired = (
+        part(driver.acknowledge(1, batch)) for batch in ((0, 0, []), (2, 2, [ACCEPT]))
+    )
+
+    assert (malformed.error_code, malformed.error_message) == (ErrorCode.INVALID_REQUEST, None)
+    assert not_acquired.error_code == ErrorCode.INVALID_REQUEST
+    assert not_acquired.error_message
+
+
 def test_the_last_entry_of_a_partition_counts() -> None:
     driver = ShareDriver()
     driver.join(1)
@@ -110,4 +125,4 @@ def test_a_topic_that_is_deleted_in_a_pause_before_its_acknowledgements_is_unkno
         at_pause(pause, lambda: driver.cluster.delete_topic(driver.topic, driver.now_ms)),
     )
 
-    assert list(result.values()) == [UNKNOWN_TOPIC_ID]
+    assert list(result.values()) == [Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)]

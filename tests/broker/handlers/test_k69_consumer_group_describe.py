@@ -35,6 +35,13 @@ def partitions(assignment: Any) -> list[tuple[str, list[int]]]:
     return [(topic.topic_name, topic.partitions) for topic in assignment.topic_partitions]
 
 
+def test_topics_of_a_member_have_the_order_of_kafkas_set() -> None:
+    cluster = GroupCluster()
+    join(cluster, subscribed_topic_names=["a", "aa", "b"])
+
+    assert describe(cluster).members[0].subscribed_topic_names == ["aa", "a", "b"]
+
+
 @pytest.mark.parametrize("version", versions(ApiKey.CONSUMER_GROUP_DESCRIBE))
 def test_a_group_is_described_with_its_members_and_their_assignments(version: int) -> None:
     cluster = GroupCluster()

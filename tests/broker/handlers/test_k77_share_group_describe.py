@@ -14,6 +14,15 @@ def describe(driver: ShareDriver, *group_ids: str, **fields: Any) -> list[Any]:
     return groups
 
 
+def test_topics_of_a_member_have_the_order_of_kafkas_set() -> None:
+    driver = ShareDriver()
+    driver.heartbeat(1, 0, ["a", "aa", "b"])
+
+    (group,) = describe(driver, GROUP)
+
+    assert group.members[0].subscribed_topic_names == ["aa", "a", "b"]
+
+
 def test_a_group_is_described_with_its_members_and_their_partitions() -> None:
     driver = ShareDriver()
     driver.join(1)

@@ -38,8 +38,13 @@ def test_acknowledgements_come_with_the_next_fetch() -> None:
     assert response.acquisition_lock_timeout_ms == 30_000
 
 
-def test_a_refused_acknowledgement_does_not_end_the_fetch() -> None:
-    driver = joined()
+@pytest.mark.parametrize(
+    ("release", "message"), [("4.1", None), ("4.2", "Member is not the owner of batch record")]
+)
+def test_a_refused_acknowledgement_does_not_end_the_fetch(
+    release: str, message: str | None
+) -> None:
+    driver = joined(broker_api_versions=release)
     driver.produce(b"a")
     driver.acquire(1)
     driver.produce(b"b")
@@ -48,6 +53,7 @@ def test_a_refused_acknowledgement_does_not_end_the_fetch() -> None:
     (response,) = driver.fetch(1, acknowledge=[(1, 1, [ACCEPT])])
 
     assert part(response).acknowledge_error_code == ErrorCode.INVALID_RECORD_STATE
+    assert part(response).acknowledge_error_message == message
     assert part(response).error_code == ErrorCode.NONE
 
 
@@ -282,3 +288,38 @@ def test_partitions_of_a_response_have_the_order_of_kafkas_map() -> None:
     # As from a running Kafka 4.4.0.
     (topic,) = response.responses
     assert [found.partition_index for found in topic.partitions] == [1, 0]
+
+
+def test_acknowledged_partitions_have_the_order_of_their_numbers() -> None:
+    driver = ShareDriver(partition_count=3)
+    driver.join(1)
+    driver.fetch(1, partitions=[0])
+
+    (response,) = driver.fetch(1, epoch=-1, partitions=[2, 0, 1], acknowledge=[(1, 0, [ACCEPT])])
+
+    (topic,) = response.responses
+    assert [found.partition_index for found in topic.partitions] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("release", "limits", "error_code"),
+    [
+        ("4.1", {"max_bytes": 0}, ErrorCode.UNKNOWN_SERVER_ERROR),
+        ("4.2", {"max_bytes": 0}, None),
+        ("4.1", {"max_records": 0}, ErrorCode.NONE),
+        ("4.2", {"max_records": 0}, None),
+        ("4.2", {"max_bytes": -1}, ErrorCode.UNKNOWN_SERVER_ERROR),
+        ("4.2", {"max_bytes": -1, "max_records": 0}, None),
+    ],
+)
+def test_a_fetch_without_records_or_bytes(
+    release: str, limits: dict[str, int], error_code: ErrorCode | None
+) -> None:
+    driver = joined(broker_api_versions=release)
+    driver.produce(b"a")
+
+    (response,) = driver.fetch(1, max_wait_ms=1000, **limits)  # type: ignore[arg-type]
+
+    found = {entry.error_code for topic in response.responses for entry in topic.partitions}
+    assert found == (set() if error_code is None else {error_code})
+    assert driver.acquire(1) == [(0, 0, 1)]
