@@ -61,6 +61,8 @@ class ShortOffsetCommit(NamedTuple):
 
 
 _new_offset: Callable[[Any], ShortOffset] = partial(tuple.__new__, ShortOffset)
+_new_topic: Callable[[Any], ShortTopic] = partial(tuple.__new__, ShortTopic)
+_new_request: Callable[[Any], ShortOffsetCommit] = partial(tuple.__new__, ShortOffsetCommit)
 
 
 # Hot path: inlined on purpose.
@@ -114,14 +116,16 @@ def read_offset_commit(
             if frame[position]:
                 return None
             position += 1
-            topics.append(ShortTopic(name, topic_id, partitions))
+            topics.append(_new_topic((name, topic_id, partitions)))
         if frame[position] or position + 1 != end:
             return None
     except MALFORMED:
         return None
-    return ShortOffsetCommit(
-        group_id, generation_id, member_id, group_instance_id, _NO_RETENTION_MS, topics
-    )
+    # fmt: off
+    return _new_request((
+        group_id, generation_id, member_id, group_instance_id, _NO_RETENTION_MS, topics,
+    ))
+    # fmt: on
 
 
 def encode_response(

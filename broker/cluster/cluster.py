@@ -102,10 +102,10 @@ class Cluster:
         self.topics = TopicTable()
         self.note_change()
         self.producer_ids = ProducerIdAllocator()
-        self.group_log = GroupLog(self.topics, config)
+        self.group_log = GroupLog(self.topics, self.shared_config)
         self._moved_groups = MovedGroups(self.timers, self.group_log, self.in_turns)
         self.coordinators = LateCoordinators(self)
-        self.transaction_log = TransactionLog(self.topics, config)
+        self.transaction_log = TransactionLog(self.topics, self.shared_config)
         self.transactions = TransactionCoordinator(
             config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
         )
@@ -324,14 +324,14 @@ class Cluster:
         self.groups.table.config = config
         self.share.set_config(config)
         self.transactions.config = config
+        self.group_log.use(self.shared_config)
         self.transaction_log.use(self.shared_config)
         self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_us = self.shared_config["controller.mutation.time.us"]
         self.limits_producer_ids = self._limits_producer_ids()
         self.routes = RoutesByBroker(config)
-        for broker in self.brokers.values():
-            dynamic = config.dynamic_layer(broker.node_id)
-            broker.alter_endpoints(dynamic.get(ADVERTISED_LISTENERS, ""))
+        for node_id, broker in self.brokers.items():
+            broker.alter_endpoints(config.dynamic_layer(node_id).get(ADVERTISED_LISTENERS, ""))
         for topic in paced(self.topics.all()):
             self.alter_topic_config(topic, topic.config.overrides)
             for partition in paced_elements(tuple(topic.partitions)):

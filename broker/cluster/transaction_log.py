@@ -11,7 +11,6 @@ from broker.cluster.internal_topics import (
 )
 from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
 from broker.config.api_versions import release_of
-from broker.config.broker_config import BrokerConfig
 from broker.transactions.state_records import (
     PRODUCER_IDS_SINCE,
     transaction_batch,
@@ -30,7 +29,7 @@ class TransactionLog:
     `has_producer_ids` is whether the records have all producer ids of a transactional id.
     """
 
-    def __init__(self, topics: TopicTable, config: BrokerConfig) -> None:
+    def __init__(self, topics: TopicTable, config: Mapping[str, Any]) -> None:
         """`config` is that of the start."""
         self._topics = topics
         self.use(config)

@@ -93,7 +93,7 @@ class GroupTable:
         A commit without a generation creates a missing group, without members. `verify`, after the
         last pause, says whether the broker still coordinates the group.
         """
-        prepared = prepare_commit(
+        error_codes, offsets, records, to_check = prepare_commit(
             request,
             now_ms,
             self.config["offset.metadata.max.bytes"],
@@ -102,13 +102,12 @@ class GroupTable:
         # A rebalance during a pause may give the partitions to another member: check after it.
         error_code = ErrorCode.NONE if verify is None else verify()
         if error_code is ErrorCode.NONE:
-            error_code = self._accept_commit(prepared.to_check, now_ms)
+            error_code = self._accept_commit(to_check, now_ms)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         group = self._groups[request.group_id]
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
-        error_codes, offsets, records, _ = prepared
         if records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
             if error_code is not ErrorCode.NONE:
@@ -127,15 +126,14 @@ class GroupTable:
 
         Creates the group for a commit without a generation.
         """
-        group_id = request.group_id
-        if self._is_share_group(group_id):
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        group = self._groups.get(group_id)
+        group = self._groups.get(request.group_id)
         if group is None:
+            if self._is_share_group(request.group_id):
+                return ErrorCode.GROUP_ID_NOT_FOUND
             if request.generation_id >= 0:
                 is_known = request.knows_missing_groups
                 return ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION
-            group = self.create(group_id, now_ms)
+            group = self.create(request.group_id, now_ms)
         return check_commit(group, request, is_transactional=is_transactional)
 
     @may_pause

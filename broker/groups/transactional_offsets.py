@@ -28,18 +28,6 @@ class PendingCommit(NamedTuple):
     committed: CommittedOffset
 
 
-class PreparedCommit(NamedTuple):
-    """What a commit appends, with the error code of each offset of the request.
-
-    `to_check` is the request without the offsets that nobody may commit.
-    """
-
-    error_codes: list[ErrorCode]
-    offsets: list[tuple[OffsetKey, CommittedOffset]]
-    records: list[CoordinatorRecord]
-    to_check: CommitRequest
-
-
 class TransactionalOffsets:
     """The pending offsets of all groups."""
 
@@ -153,10 +141,16 @@ class TransactionalOffsets:
 @may_pause
 def prepare_commit(
     request: CommitRequest, now_ms: int, metadata_max: int, expires_ms: int | None = None
-) -> PreparedCommit:
-    """Return what a commit appends; this may pause, the commit does not.
+) -> tuple[
+    list[ErrorCode],
+    list[tuple[OffsetKey, CommittedOffset]],
+    list[CoordinatorRecord],
+    CommitRequest,
+]:
+    """Return what a commit stores and appends; this may pause, the commit does not.
 
-    `expires_ms` is None for the configured retention.
+    The error codes are those of all offsets of the request, the rest is without the offsets that
+    nobody may commit, also the request to check. `expires_ms` is None for the configured retention.
     """
     group_id, error_codes = request.group_id, []
     offsets: list[tuple[OffsetKey, CommittedOffset]] = []
@@ -177,4 +171,4 @@ def prepare_commit(
         to_check = request._replace(
             offsets=[offset for offset, code in pairs if code is ErrorCode.NONE]
         )
-    return PreparedCommit(error_codes, offsets, records, to_check)
+    return error_codes, offsets, records, to_check

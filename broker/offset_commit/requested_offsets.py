@@ -10,14 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.config.api_versions import release_of
 from broker.groups.requests import OffsetToCommit, new_offset
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
-from protocol.releases import Release
-
-TOPIC_IDS_SINCE: Release = (4, 3)
-"""First release that looks up the id of a topic which an OffsetCommit names."""
 
 PartitionErrors: TypeAlias = list[tuple[int, ErrorCode]]
 """Partition indexes, each with its error code."""
@@ -47,7 +42,7 @@ def requested_offsets(
     known: list[tuple[Any, list[int]]] = []
     missing: dict[Any, PartitionErrors] = {}
     table = cluster.topics
-    has_topic_ids = uses_topic_ids or release_of(cluster.shared_config) >= TOPIC_IDS_SINCE
+    has_topic_ids = uses_topic_ids or cluster.group_log.has_topic_ids
     for requested in paced(topics):
         if uses_topic_ids:
             key = requested.topic_id

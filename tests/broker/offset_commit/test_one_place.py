@@ -100,7 +100,7 @@ def test_a_check_that_is_added_refuses_every_offset(kind: Kind) -> None:
 
 
 def test_the_test_notices_a_commit_that_is_not_checked() -> None:
-    right = "error_code = self._accept_commit(prepared.to_check, now_ms)"
+    right = "error_code = self._accept_commit(to_check, now_ms)"
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, GroupTable.commit, right, "pass")
         assert refused_share(KINDS["member"]) == (0, True)

@@ -62,6 +62,28 @@ def test_offsets_have_the_id_of_their_topic_since_kafka_4_3() -> None:
         assert [offset.topic_id for offset in found.offsets] == [topic_id]
 
 
+def test_a_release_that_changes_counts_from_the_next_commit_on() -> None:
+    cluster = make_cluster(2, **{"broker.api.versions": "4.2"})
+    created = cluster.create_topic("orders", [(1,)], {})
+
+    def topic_id() -> object:
+        topics = [topic("orders", None, [0])]
+        return requested_offsets(cluster, topics, uses_topic_ids=False).offsets[0].topic_id
+
+    assert topic_id() is None
+    cluster.set_config(cluster.config.with_dynamic(None, {"broker.api.versions": "4.3"}))
+    assert topic_id() == created.topic_id
+
+
+def test_the_release_of_an_only_broker_counts() -> None:
+    config = {"broker.api.versions": "4.2", "broker.1.broker.api.versions": "4.3"}
+    cluster = make_cluster(1, **config)
+    created = cluster.create_topic("orders", [(1,)], {})
+    topics = [topic("orders", None, [0])]
+    (found,) = requested_offsets(cluster, topics, uses_topic_ids=False).offsets
+    assert found.topic_id == created.topic_id
+
+
 def _response(*requested: tuple[str, list[int]]) -> list[tuple[str, PartitionErrors]]:
     cluster = make_cluster()
     cluster.create_topic("t", [(1,), (1,)], {})
