@@ -123,8 +123,8 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
         "A group loses its offsets when its coordinator changes.",
         "commits",
         GroupTable.unload,
-        "elif group is not None:\n",
-        "elif group is not None:\n        group.offsets = OffsetTable()\n",
+        "group.unload(now_ms)",
+        "group.unload(now_ms); group.offsets = OffsetTable()",
     ),
     edited(
         "A committed offset is never replaced.",
