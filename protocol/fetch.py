@@ -3,7 +3,7 @@
 Requests from version 5 on, responses from 4 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from struct import Struct
 from typing import NamedTuple, overload
@@ -49,7 +49,7 @@ _ROWS_PER_LOOK = 512
 """Partitions that are read between two looks at the time."""
 _NO_TOPIC_ID = UUID(int=0)
 
-_HEADER = Struct(">ihi")
+_pack_header = Struct(">ihi").pack
 _HEADER_OF_OLD = Struct(">i")
 DATA = Struct(">ihqqq")
 """The index of a partition, its error, high watermark, last stable offset, log start offset."""
@@ -325,10 +325,8 @@ def encode_middle(
     return aborted
 
 
-def encode_response(
-    api_version: int, error_code: int, session_id: int, topics: Iterable[bytes]
-) -> bytes:
-    """Return the body of a response with the parts of its array of topics and no throttle time."""
+def encode_response(api_version: int, error_code: int, session_id: int, topics: bytes) -> bytes:
+    """Return the body of a response with its array of topics and no throttle time."""
     if api_version >= SESSION_VERSION_MIN:
-        return b"".join((_HEADER.pack(0, error_code, session_id), *topics))
-    return b"".join((_HEADER_OF_OLD.pack(0), *topics))
+        return _pack_header(0, error_code, session_id) + topics
+    return _HEADER_OF_OLD.pack(0) + topics

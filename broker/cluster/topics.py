@@ -258,6 +258,8 @@ class TopicTable:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID | None, Topic] = {}
+        self.get: Callable[[str], Topic | None] = self._by_name.get
+        """Return the topic with this name, or None."""
         self.created_count = 0
         """How many topics have been added so far."""
         self.on_config: Callable[[Topic], None] | None = None
@@ -265,10 +267,6 @@ class TopicTable:
 
     def __len__(self) -> int:
         return len(self._by_name)
-
-    def get(self, name: str) -> Topic | None:
-        """Return the topic with this name, or None."""
-        return self._by_name.get(name)
 
     def get_by_id(self, topic_id: UUID | None) -> Topic | None:
         """Return the topic with this id, or None. An id of zeros is decoded as None."""

@@ -163,6 +163,8 @@ class Connection:
                         return new_output((write, None, False, 0, ()))
             elif key == _FETCH_KEY and self._fetch_replay is not None:
                 response = self._fetch_replay.respond(data, now_ms)
+                if type(response) is bytes:
+                    return new_output((response, None, False, 0, ()))
                 if response is not None:
                     return self._taken(response, out, now_ms)
             if not replayed and is_one_frame(data, reader.frame_bytes_max):

@@ -15,6 +15,7 @@ from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import find_partition
 from broker.fetch.session_logs import logs_of_session
+from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
@@ -26,6 +27,8 @@ from protocol.fetch_template import FetchTemplate
 from protocol.framing import SIZE_BYTES, Frame
 from protocol.pacing import may_pause
 
+_FIRST_OFFSET = 5
+"""The number of a fetch offset in what a template unpacks: one is between each two constants."""
 TEMPLATES_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
 
@@ -42,8 +45,11 @@ class _Learnt(NamedTuple):
     session: FetchSession
     named: tuple[CachedPartition, ...]
     """The partitions that the requests name."""
+    has_quotas: bool
     fetch: Fetch
     """Each request in turn: a connection has one at a time."""
+    context: RequestContext
+    """The context of each request that nothing keeps."""
     session_context: FetchContext
     """That of `fetch`."""
     route: Route
@@ -60,7 +66,6 @@ class FetchReplay:
         "_pause",
         "_peer",
         "_skip",
-        "_was_noted",
     )
 
     def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
@@ -68,7 +73,7 @@ class FetchReplay:
         self._cluster = cluster
         self._peer = peer
         self._learnt: dict[int, _Learnt] = {}
-        self._is_used, self._was_noted = True, False
+        self._is_used = True
         self._pause = self._skip = 0
 
     @may_pause
@@ -130,8 +135,9 @@ class FetchReplay:
             is_short=True, logs=logs,
         )
         return _Learnt(
-            template, cluster.generation, session.change_count, session, tuple(named), fetch,
-            session_context, cluster.routes[broker_id][ApiKey.FETCH],
+            template, cluster.generation, session.change_count, session, tuple(named),
+            cluster.quotas.clients.is_enabled, fetch, context, session_context,
+            cluster.routes[broker_id][ApiKey.FETCH],
         )
         # fmt: on
 
@@ -141,16 +147,20 @@ class FetchReplay:
         learnt = self._learnt.get(len(data))
         if learnt is None:
             return None
-        template, generation, change_count, session, named, fetch, session_context, route = learnt
+        # fmt: off
+        (
+            template, generation, change_count, session, named, has_quotas, fetch, context,
+            session_context, route,
+        ) = learnt
+        # fmt: on
         fields = template.unpack(data)
         if fields[::2] != template.constants:
             return None
         cluster, dispatcher, peer_session = self._cluster, self._dispatcher, self._peer.session
-        epoch, context = fields[3], fetch.context
+        epoch = fields[3]
         if (
             session.epoch != epoch
             or session.change_count != change_count
-            or not session.is_open
             or generation != cluster.generation
             or dispatcher.faults.is_enabled
             or peer_session.limited_from_ms <= now_ms
@@ -158,31 +168,31 @@ class FetchReplay:
             or not fetch.is_short
         ):
             return None
-        has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
-        if self._was_noted and not is_noted:
-            self._was_noted = False
-            self._learnt.clear()  # the journal has kept their contexts
-            return None
-        self._is_used, self._was_noted = True, is_noted
+        is_noted = dispatcher.notes_requests
+        self._is_used = True
         if has_quotas or is_noted:
             size_bytes = len(data) - SIZE_BYTES
-            context = fetch.context = replayed_context(
+            context = replayed_context(
                 ApiKey.FETCH, template, self._peer, fields[1], size_bytes, now_ms
             )
         else:
             context.correlation_id, context.now_ms = fields[1], now_ms
+        fetch.context = context
         entry = dispatcher.begin(context, data, SIZE_BYTES, len(data)) if is_noted else None
         response: DispatchResult
         try:
             if has_quotas:
                 dispatcher.start_stopwatch(context)
-            for cached, offset in zip(named, fields[5::2], strict=True):
-                cached.fetch_offset = offset
+            position = _FIRST_OFFSET
+            for cached in named:
+                cached.fetch_offset = fields[position]
+                position += 2
             session.epoch = session_context.epoch = next_epoch(epoch)
             session.note_use(now_ms)
-            fetch.known = [*session.partitions.values()]
+            if len(session.partitions) > 1:  # their order has changed
+                fetch.known = [*session.partitions.values()]
             found = read_or_wait(fetch)
-            if context.stopwatch is not None:
+            if has_quotas:
                 charge_time(context, cluster, now_ms)
             response = dispatcher.framed(route, context, found)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients

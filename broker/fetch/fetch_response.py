@@ -18,7 +18,13 @@ from broker.cluster.topics import Partition
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.partition_read import FetchParams, find_partition
 from broker.fetch.session_logs import SessionLogs
-from broker.fetch.short_response import LEADER_VERSION_MIN, MOVED, encode_sent, no_topics
+from broker.fetch.short_response import (
+    LEADER_VERSION_MIN,
+    MOVED,
+    encode_only,
+    encode_sent,
+    no_topics,
+)
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
 from broker.responses import EncodedParts
@@ -73,21 +79,29 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
     """Return what was read, or nothing and a wait for a client that has had too much already."""
     session, version = fetch.session, fetch.context.api_version
     sent = [*read, *fetch.unknown] if fetch.unknown else read
-    encoded = encode_sent(version, sent)
+    known = session.session
+    body = encoded = None
+    if known is not None and len(sent) == 1:
+        body = encode_only(version, known.session_id, *sent[0])
+    if body is None:
+        encoded = encode_sent(version, sent)
     if not session.is_current:  # also if a later request has come during a pause
         return _respond_with_message(fetch, [], now_ms)
-    if encoded is None:
+    if body is None and encoded is None:
         return _respond_with_message(fetch, sent, now_ms)
-    topics, record_bytes = encoded
     error_code = session.error_code
     if fetch.cluster.quotas.clients.is_enabled:
-        body_bytes = len(encode_response(version, error_code, 0, ())) + sum(map(len, topics))
+        start = encode_response(version, error_code, 0, b"")
+        body_bytes = len(start) + sum(map(len, encoded[0])) if encoded else len(body or b"")
         if not _may_send(fetch, body_bytes, now_ms):
-            known = session.session
             session_id = NO_SESSION_ID if known is None else known.session_id
             return encode_response(version, error_code, session_id, no_topics(version))
-    topics[0] = encode_response(version, error_code, _note_sent(fetch, sent, now_ms), topics[:1])
-    return EncodedParts.of(topics, record_bytes)
+    session_id = _note_sent(fetch, sent, now_ms)
+    if encoded is None:
+        return body
+    parts, record_bytes = encoded
+    parts[0] = encode_response(version, error_code, session_id, parts[0])
+    return EncodedParts.of(parts, record_bytes)
 
 
 def _may_send(fetch: Fetch, body_bytes: int, now_ms: int) -> bool:
@@ -108,7 +122,8 @@ def _respond_with_message(fetch: Fetch, sent: list[SentPartition], now_ms: int) 
         if not _may_send(fetch, len(body), now_ms):
             response.responses = []
             return response
-    session_id = _note_sent(fetch, sent, now_ms)
+    # A later request may have come while it was encoded.
+    session_id = _note_sent(fetch, sent if fetch.session.is_current else [], now_ms)
     if session_id != response.session_id:
         response.session_id = session_id
         return response
@@ -119,6 +134,11 @@ def _respond_with_message(fetch: Fetch, sent: list[SentPartition], now_ms: int) 
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
     """Note in the session what is sent, or open one if asked to; return the id of the session."""
     session = fetch.session
+    known = session.session
+    if known is not None:
+        if sent:
+            known.note_sent(sent)
+        return known.session_id
     if session.opens_session:
         return fetch.cluster.fetch_sessions[fetch.context.broker_id].create(
             sent,
@@ -126,11 +146,7 @@ def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
             is_privileged=fetch.params.is_from_follower,
             uses_topic_ids=fetch.context.api_version >= TOPIC_ID_VERSION_MIN,
         )
-    if session.session is None:
-        return NO_SESSION_ID
-    if sent and session.is_current:
-        session.session.note_sent(sent)
-    return session.session.session_id
+    return NO_SESSION_ID
 
 
 @may_pause

@@ -44,13 +44,13 @@ def _respond_later(fetch: Fetch, pending: PendingResponse) -> None:
 
 @may_pause
 def _read_or_wait(fetch: Fetch) -> object:
-    result = _read(fetch)
-    if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
-        return respond(fetch, result.partitions, fetch.context.now_ms)
+    partitions, is_final = _read(fetch)
+    if is_final or fetch.max_wait_ms <= 0 or not fetch.known:
+        return respond(fetch, partitions, fetch.context.now_ms)
     waiting = WaitingFetch(
         fetch.cluster,
         fetch.context.now_ms + fetch.max_wait_ms,
-        partial(WaitingBytes, fetch.cluster, fetch.params, result.partitions),
+        partial(WaitingBytes, fetch.cluster, fetch.params, partitions),
         partial(respond_again, fetch),
         fetch.in_turns,
     )

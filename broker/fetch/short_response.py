@@ -3,13 +3,16 @@
 The result is that of the schema's codec for the message that `handle_fetch` would return.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
+from struct import Struct
 from typing import NamedTuple
-from uuid import UUID  # noqa: TC003 - plain imports show the layers
+from uuid import UUID
 
-from broker.cluster.fetch_sessions import SentPartition
+from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData, SentPartition
 from broker.cluster.transaction_index import AbortedTransaction
+from broker.responses import PARTS_BYTES_MIN
 from protocol import fetch
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
@@ -20,9 +23,6 @@ LEADER_VERSION_MIN = 16
 MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 _NO_REPLICA = -1
-_DATA = fetch.DATA.pack
-_DATA_OF_OLD = fetch.DATA_OF_OLD.pack
-_encode_topic = lru_cache(maxsize=1024)(fetch.encode_topic)
 
 
 @lru_cache(maxsize=1024)
@@ -31,12 +31,31 @@ def _count(number: int, is_flexible: bool) -> bytes:
     return write_count(number, is_flexible=is_flexible)
 
 
+@lru_cache(maxsize=1024)
+def _beginning(
+    version: int, topic_count: int | None, name: str, topic_id: UUID | None, partition_count: int
+) -> bytes | None:
+    """Return what is in front of the partitions of a topic; None if its name is too long.
+
+    For the first topic this includes the number of topics.
+    """
+    topic, is_flexible = (
+        fetch.encode_topic(version, name, topic_id),
+        _constants(version).is_flexible,
+    )
+    if topic is None:
+        return None
+    counted = b"" if topic_count is None else _count(topic_count, is_flexible)
+    return counted + topic + _count(partition_count, is_flexible)
+
+
 class _Constants(NamedTuple):
     """What nearly all partitions have in a version: one of two middles, often without records."""
 
     is_flexible: bool
-    has_start: bool
     names_leaders: bool
+    pack: Callable[[int, int, int, int, int], bytes]
+    """Takes index, error code, high watermark, last stable offset and log start offset."""
     tags: bytes
     no_aborted: bytes
     none_aborted: bytes
@@ -46,14 +65,58 @@ class _Constants(NamedTuple):
 @cache
 def _constants(version: int) -> _Constants:
     is_flexible = version >= fetch.FLEXIBLE_VERSION_MIN
+    has_start = version >= fetch.LOG_START_OFFSET_VERSION_MIN
     return _Constants(
         is_flexible,
-        version >= fetch.LOG_START_OFFSET_VERSION_MIN,
         version >= LEADER_VERSION_MIN,
+        fetch.DATA.pack if has_start else lambda *fields: fetch.DATA_OF_OLD.pack(*fields[:-1]),
         b"\x00" if is_flexible else b"",
         fetch.encode_middle(version, None, _NO_REPLICA) or b"",
         fetch.encode_middle(version, (), _NO_REPLICA) or b"",
     )
+
+
+@lru_cache(maxsize=1024)
+def _around_one(
+    version: int, name: str, topic_id: UUID | None, is_uncommitted: bool
+) -> tuple[Callable[..., bytes], bytes, bytes, bytes] | None:
+    """Return how to pack the fields of a response with one partition, and what is around them."""
+    constants = _constants(version)
+    beginning = _beginning(version, 1, name, topic_id, 1)
+    if version < fetch.SESSION_VERSION_MIN or beginning is None:
+        return None
+    middle = constants.no_aborted if is_uncommitted else constants.none_aborted
+    layout = f">ihi{len(beginning)}sihqqq{len(middle)}s"
+    return Struct(layout).pack, beginning, middle, constants.tags * 3
+
+
+def encode_only(
+    version: int, session_id: int, cached: CachedPartition, data: FetchPartitionData
+) -> bytes | None:
+    """Return the body of a response with one partition that has a few records and nothing rare.
+
+    It is what `encode_sent` and `protocol.fetch.encode_response` make of it; None for any other. A
+    partition with records has no error.
+    """
+    # fmt: off
+    (
+        _error_code, high_watermark, stable_offset, log_start_offset, batches, _replica_id,
+        _diverging_epoch, aborted, _is_beyond_end, record_bytes,
+    ) = data
+    # fmt: on
+    if not batches or aborted or record_bytes >= PARTS_BYTES_MIN:
+        return None
+    around = _around_one(version, cached.topic_name or "", cached.topic_id, aborted is None)
+    if around is None:
+        return None
+    pack, beginning, middle, end = around
+    # fmt: off
+    start = pack(
+        0, 0, session_id, beginning, cached.partition_index, 0, high_watermark, stable_offset,
+        log_start_offset, middle,
+    )
+    # fmt: on
+    return b"".join((start, _count(record_bytes, end != b""), *batches, end))
 
 
 @may_pause
@@ -63,55 +126,59 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> tuple[list[bytes
     There is an entry for each run of one topic's partitions. None if a partition has a tagged
     field, or if something is too long.
     """
-    is_flexible, has_start, names_leaders, tags, no_aborted, none_aborted = _constants(version)
-    parts = [b""]
-    topic_count = partition_count = count_at = total_bytes = 0
-    last: str | UUID | None = None
-    for cached, data in paced_elements(sent):
-        error_code, batches, aborted = data.error_code, data.batches, data.aborted_transactions
-        if data.diverging_epoch is not None or (names_leaders and error_code in MOVED):
+    is_flexible, names_leaders, pack, tags, no_aborted, none_aborted = _constants(version)
+    if not sent:
+        return [no_topics(version)], 0
+    runs = (sent,) if len(sent) == 1 else _runs(sent)
+    parts: list[bytes] = []
+    topic_count: int | None = len(runs)
+    total_bytes = 0
+    for run in runs:
+        cached = run[0][0]
+        name, topic_id = cached.topic_name or "", cached.topic_id
+        beginning = _beginning(version, topic_count, name, topic_id, len(run))
+        if beginning is None:
             return None
-        topic_id = cached.topic_id
-        topic = cached.topic_name if topic_id is None else topic_id
-        if not topic_count or (topic is not last and topic != last):
-            if topic_count:
-                parts[count_at] = _count(partition_count, is_flexible)
-                parts.append(tags)
-            beginning = _encode_topic(version, cached.topic_name or "", topic_id)
-            if beginning is None:
+        parts.append(beginning)
+        topic_count = None
+        for cached, data in paced_elements(run):
+            # fmt: off
+            (
+                error_code, high_watermark, stable_offset, log_start_offset, batches, replica_id,
+                diverging_epoch, aborted, _is_beyond_end, record_bytes,
+            ) = data
+            # fmt: on
+            if diverging_epoch is not None or (names_leaders and error_code in MOVED):
                 return None
-            parts += (beginning, b"")
-            count_at, partition_count, last = len(parts) - 1, 0, topic
-            topic_count += 1
-        partition_count += 1
-        middle = no_aborted if aborted is None else none_aborted
-        if aborted or data.preferred_read_replica != _NO_REPLICA:
-            rare = fetch.encode_middle(version, _pairs(aborted), data.preferred_read_replica)
-            if rare is None:
-                return None
-            middle = rare
-        record_bytes = data.record_bytes if batches else 0
-        total_bytes += record_bytes
-        fields = (
-            cached.partition_index,
-            error_code,
-            data.high_watermark,
-            data.last_stable_offset,
-        )
-        offsets = _DATA(*fields, data.log_start_offset) if has_start else _DATA_OF_OLD(*fields)
-        parts += (offsets, middle, _count(record_bytes, is_flexible), *batches, tags)
-    if topic_count:
-        parts[count_at] = _count(partition_count, is_flexible)
+            middle: bytes | None = no_aborted if aborted is None else none_aborted
+            if aborted or replica_id != _NO_REPLICA:
+                middle = fetch.encode_middle(version, _pairs(aborted), replica_id)
+                if middle is None:
+                    return None
+            total_bytes += record_bytes
+            index = cached.partition_index
+            offsets = pack(index, error_code, high_watermark, stable_offset, log_start_offset)
+            parts += (offsets, middle, _count(record_bytes, is_flexible), *batches, tags)
         parts.append(tags)
-    parts[0] = _count(topic_count, is_flexible)
     parts.append(tags)
     return parts, total_bytes
 
 
-def no_topics(version: int) -> list[bytes]:
-    """Return the parts of an array without topics."""
+@may_pause
+def _runs(sent: Sequence[SentPartition]) -> list[list[SentPartition]]:
+    """Return the partitions in lists: those of one topic that are behind each other."""
+    return [list(run) for _, run in groupby(paced_elements(sent), _topic_of)]
+
+
+def _topic_of(sent: SentPartition) -> str | UUID | None:
+    cached = sent[0]
+    return cached.topic_name if cached.topic_id is None else cached.topic_id
+
+
+def no_topics(version: int) -> bytes:
+    """Return an array without topics."""
     is_flexible = version >= fetch.FLEXIBLE_VERSION_MIN
-    return [write_count(0, is_flexible=is_flexible), b"\x00" if is_flexible else b""]
+    return write_count(0, is_flexible=is_flexible) + (b"\x00" if is_flexible else b"")
 
 
 def _pairs(

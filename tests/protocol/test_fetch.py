@@ -188,7 +188,8 @@ def test_the_response_is_that_of_the_schema(
         assert beginning is not None
         encoded_topics.append((beginning, len(partitions), parts))
 
-    body = encode_response(version, error_code, session_id, array_of(version, encoded_topics))
+    array = b"".join(array_of(version, encoded_topics))
+    body = encode_response(version, error_code, session_id, array)
 
     assert body == encode_message(response, version)
 

@@ -1,7 +1,6 @@
 """The logs that a long session remembers, and what is left out with them."""
 
 from collections.abc import Iterator
-from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -109,4 +108,4 @@ def test_what_is_left_out_is_what_the_ordinary_read_leaves_out(
 
 
 def described(result: ReadResult) -> tuple[bool, list[tuple[Any, ...]]]:
-    return result.is_final, [(cached, *astuple(data)) for cached, data in result.partitions]
+    return result.is_final, [(cached, *data) for cached, data in result.partitions]
