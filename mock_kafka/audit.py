@@ -6,6 +6,8 @@ from typing import Any
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
+LOST_ON_PURPOSE = frozenset({"lost_by_election", "lost_by_truncation"})
+"""The kinds of findings that only what a test has set up can cause."""
 _SHOWN = 20
 
 
@@ -113,9 +115,13 @@ class AuditReport:
         Raises:
             AuditError: there are findings; the message is the report.
         """
-        expected = [finding for finding in self.findings if finding.kind in except_kinds]
-        if self.finding_count > len(expected):
+        if self.has_findings(except_kinds=except_kinds):
             raise AuditError(str(self))
+
+    def has_findings(self, *, except_kinds: Collection[str] = ()) -> bool:
+        """Return whether there are findings, other than those of some kinds."""
+        expected = [finding for finding in self.findings if finding.kind in except_kinds]
+        return self.finding_count > len(expected)
 
     def __str__(self) -> str:
         """Return the report with at most 20 lines of findings and 20 of partitions."""

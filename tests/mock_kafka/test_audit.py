@@ -1,7 +1,7 @@
 """The method `audit` and the text of its report."""
 
 import asyncio
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from mock_kafka import AuditError, AuditFinding, ControlError, MockKafka, NotCovered
-from mock_kafka.audit import AuditReport, audit_report_of
+from mock_kafka.audit import LOST_ON_PURPOSE, AuditReport, audit_report_of
 
 FINDING = {
     "kind": "not_stored",
@@ -141,3 +141,14 @@ def test_audit_finds_a_committed_offset_beyond_the_log_end() -> None:
 def test_audit_of_a_cluster_without_recording_is_an_error_that_says_how_to_enable_it() -> None:
     with MockKafka() as kafka, pytest.raises(ControlError, match=r"MockKafka\(audit=True\)"):
         kafka.audit()
+
+
+def test_findings_of_expected_kinds_raise_nothing() -> None:
+    finding = AuditFinding("lost_by_election", "orders", 0, "gone")
+    report = AuditReport(1, (finding,), 1, 0, 0, (), {})
+    report.raise_on_findings(except_kinds=LOST_ON_PURPOSE)
+    with pytest.raises(AuditError, match="lost_by_election  orders-0"):
+        report.raise_on_findings(except_kinds={"lost_by_truncation"})
+    beyond_the_first = replace(report, finding_count=2)
+    with pytest.raises(AuditError):
+        beyond_the_first.raise_on_findings(except_kinds=LOST_ON_PURPOSE)
