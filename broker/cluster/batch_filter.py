@@ -6,9 +6,9 @@ Sources: Kafka's `MemoryRecords.filterTo` and `DefaultRecordBatch.writeEmptyHead
 from collections.abc import Generator, Iterator
 
 from protocol.batch_builder import BatchBuilder
+from protocol.compression import compress
 from protocol.records import (
     COMPRESSION_MASK,
-    COMPRESSION_NAMES,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
     HEADER_BYTES,
@@ -40,7 +40,7 @@ def rewritten(
     """Return a batch with some of its records only, one at least, at the same offsets.
 
     It has the delete horizon `horizon_ms`, or its own. Its last offset stays, and so its last
-    sequence number does. It is compressed as before, unless that makes it larger.
+    sequence number does. It is compressed as before.
     """
     header = read_header(batch, 0)
     if horizon_ms is None:
@@ -48,8 +48,7 @@ def rewritten(
     bytes_max = HEADER_BYTES + sum(
         _RECORD_BYTES_MAX + len(record.key or b"") + len(record.value or b"") for record in records
     )
-    compression = COMPRESSION_NAMES[header.attributes & COMPRESSION_MASK]
-    builder = BatchBuilder(compression, 2 * bytes_max, horizon_ms)
+    builder = BatchBuilder("none", 2 * bytes_max, horizon_ms)
     for number, record in enumerate(records, 1):
         delta = record.offset - header.base_offset
         builder.append(*record[1:], offset_delta=delta)
@@ -57,12 +56,13 @@ def rewritten(
             yield
     built = builder.build()
     made = read_header(built, 0)
-    attributes = made.attributes | header.attributes & _KEPT_FLAGS
+    codec = header.attributes & COMPRESSION_MASK
+    attributes = codec | header.attributes & _KEPT_FLAGS
     if horizon_ms is not None:
         attributes |= DELETE_HORIZON_FLAG
     is_log_append_time = header.attributes & LOG_APPEND_TIME_FLAG
     return with_header(
-        built,
+        built[:HEADER_BYTES] + compress(built[HEADER_BYTES:], codec),
         header._replace(
             attributes=attributes,
             base_timestamp=made.base_timestamp,

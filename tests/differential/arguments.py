@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from protocol.batch_builder import BatchBuilder, stamp_producer
+from protocol.compression import compress, decompress
 from protocol.message_schema import schema_of
 from protocol.records import (
     COMPRESSION_MASK,
@@ -13,6 +14,7 @@ from protocol.records import (
     LOG_OVERHEAD_BYTES,
     read_header,
     read_records,
+    with_header,
 )
 
 Resolve = Callable[[Any], Any]
@@ -83,7 +85,9 @@ def _records(argument: Mapping[str, Any], resolve: Resolve) -> bytes:
     """Return record batches: `{"batches": [{"records": [[key, value], ...], ...}]}`.
 
     A batch can have `compression`, `timestamp`, `producer_id`, `producer_epoch`, `base_sequence`
-    and `is_transactional`; `flip` inverts the byte at this position afterwards.
+    and `is_transactional`; `flip` inverts the byte at this position afterwards. Before the CRC is
+    computed, `header` replaces fields of the header, `damaged_record` inverts the byte of the
+    records at this position, before they are compressed, and `damaged_payload` afterwards.
     """
     if "hex" in argument:
         return bytes.fromhex(argument["hex"])
@@ -102,12 +106,31 @@ def _batch(batch: Mapping[str, Any], resolve: Resolve) -> bytes:
         batch.get("base_sequence", -1),
         is_transactional=batch.get("is_transactional", False),
     )
+    encoded = _altered(encoded, batch, resolve)
     position = batch.get("flip")
     if position is None:
         return encoded
     flipped = bytearray(encoded)
     flipped[position] ^= 0xFF
     return bytes(flipped)
+
+
+def _altered(encoded: bytes, batch: Mapping[str, Any], resolve: Resolve) -> bytes:
+    header, payload = read_header(encoded, 0), encoded[HEADER_BYTES:]
+    codec = header.attributes & COMPRESSION_MASK
+    if "damaged_record" in batch:
+        payload = decompress(payload, codec, 1 << 20) if codec else payload
+        payload = compress(_inverted(payload, batch["damaged_record"]), codec)
+    if "damaged_payload" in batch:
+        payload = _inverted(payload, batch["damaged_payload"])
+    fields = {name: resolve(value) for name, value in batch.get("header", {}).items()}
+    return with_header(encoded[:HEADER_BYTES] + payload, header._replace(**fields))
+
+
+def _inverted(data: bytes, position: int) -> bytes:
+    changed = bytearray(data)
+    changed[position % len(data)] ^= 0xFF
+    return bytes(changed)
 
 
 def _text(value: str | None, resolve: Resolve) -> bytes | None:

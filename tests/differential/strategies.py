@@ -33,7 +33,7 @@ from tests.differential.preparations import (
     Versions,
     send,
 )
-from tests.differential.values import STRUCTS, batches, leaf
+from tests.differential.values import STRUCTS, batches, leaf, stored_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,8 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
             continue
         if draw(st.sampled_from((False, True, True, True))):
             steps += prepare(versions)
+    if api == "Produce" and draw(st.booleans()):
+        steps.append(send(versions, "IncrementalAlterConfigs", 0, resources=[draw(stored_form())]))
     steps += draw(_requests(api, versions, 3))
     for name, version, fields in AFTERWARDS.get(api, ()):
         if draw(st.booleans()):
