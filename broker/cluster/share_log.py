@@ -12,7 +12,10 @@ from broker.share_groups.share_state import SharePartitionKey
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 from protocol.hash_order import joined_hash, string_hash
+from protocol.releases import DEFAULT_RELEASE, Release
 
+GROUPS_HAVE_COLONS_SINCE: Release = (4, 3)
+"""First release that takes keys of groups whose id has a colon."""
 _UUID_TEXT_LENGTH_MAX = 24
 
 
@@ -66,14 +69,24 @@ def _group_hash(group_id: str) -> int:
     return string_hash(group_id)
 
 
-def parse_coordinator_key(text: str) -> SharePartitionKey | None:
-    """Return the share partition of a key of FindCoordinator, or None if the key is invalid."""
-    parts = text.split(":")
-    if len(parts) != 3 or not parts[0].strip() or len(parts[1]) > _UUID_TEXT_LENGTH_MAX:
+def parse_coordinator_key(
+    text: str, release: Release = DEFAULT_RELEASE
+) -> SharePartitionKey | None:
+    """Return the share partition of a key of FindCoordinator, or None if the key is invalid.
+
+    Source: `SharePartitionKey.getInstance`.
+    """
+    # Java's split leaves out empty parts at the end.
+    *first, topic_text, index_text = ["", "", *text.rstrip(":").split(":")]
+    group_id = ":".join(first[2:])
+    if release < GROUPS_HAVE_COLONS_SINCE:
+        group_id = group_id.strip()
+    has_colon = ":" in group_id and release < GROUPS_HAVE_COLONS_SINCE
+    if has_colon or not group_id.strip() or len(topic_text) > _UUID_TEXT_LENGTH_MAX:
         return None
     try:
-        topic_id = UUID(bytes=urlsafe_b64decode(parts[1].rstrip("=") + "=="))
-        return SharePartitionKey(parts[0].strip(), topic_id, int(parts[2]))
+        topic_id = UUID(bytes=urlsafe_b64decode(topic_text.rstrip("=") + "=="))
+        return SharePartitionKey(group_id, topic_id, int(index_text))
     except ValueError:
         return None
 

@@ -30,6 +30,7 @@ from broker.cluster.internal_topics import (
     InternalTopic,
 )
 from broker.cluster.share_log import parse_coordinator_key
+from broker.config.api_versions import release_of
 from broker.errors import INVALID_REQUEST_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -94,7 +95,8 @@ def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) ->
         return _Found(ErrorCode.INVALID_REQUEST)
     node_id: int | None = None
     if key_type == SHARE_KEY_TYPE:
-        share_key = parse_coordinator_key(key)
+        release = release_of(cluster.config.for_broker(context.broker_id))
+        share_key = parse_coordinator_key(key, release)
         if context.api_version < SHARE_VERSION_MIN or share_key is None:
             return _Found(ErrorCode.INVALID_REQUEST)
         if _exists(context, cluster, SHARE_GROUP_STATE):

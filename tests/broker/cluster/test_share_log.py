@@ -2,9 +2,11 @@
 
 from uuid import UUID
 
+import pytest
+
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
-from broker.cluster.share_log import coordinator_key
+from broker.cluster.share_log import coordinator_key, parse_coordinator_key
 from broker.cluster.topics import NO_LEADER
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
@@ -16,6 +18,31 @@ KEY = SharePartitionKey("g", UUID("01234567-89ab-cdef-0123-456789abcdef"), 3)
 
 def test_the_key_of_a_coordinator_is_that_of_find_coordinator() -> None:
     assert coordinator_key(KEY) == "g:ASNFZ4mrze8BI0VniavN7w:3"
+
+
+@pytest.mark.parametrize(
+    ("text", "before_4_3", "since_4_3"),
+    [
+        ("g:{}:3", "g", "g"),
+        ("g:{}:3::", "g", "g"),
+        (" g :{}:3", "g", " g "),
+        ("a:b:{}:3", None, "a:b"),
+        (":b:{}:3", None, ":b"),
+        (" :{}:3", None, None),
+        (":{}:3", None, None),
+        ("{}:3", None, None),
+        ("g:x:3", None, None),
+        ("g:{}:x", None, None),
+        ("::", None, None),
+        ("", None, None),
+    ],
+)
+def test_a_key_may_name_a_group_with_a_colon_since_kafka_4_3(
+    text: str, before_4_3: str | None, since_4_3: str | None
+) -> None:
+    for release, expected in (((4, 2), before_4_3), ((4, 3), since_4_3)):
+        found = parse_coordinator_key(text.format("ASNFZ4mrze8BI0VniavN7w"), release)
+        assert found == (None if expected is None else KEY._replace(group_id=expected))
 
 
 def test_a_record_is_appended_to_the_partition_of_its_key() -> None:
