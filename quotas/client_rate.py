@@ -128,6 +128,16 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
             return self._window_ms
         return throttle_ms
 
+    def credit(self, user: str, client_id: str | None, now_ms: int) -> int:
+        """Return how much a client may record now and is not throttled for sure; below 0 nothing.
+
+        As long as the time is the same, `record` of a sum then does what it does for single values.
+        """
+        if not self._limits.is_enabled:
+            return _UNLIMITED
+        counter = self._counters.get(user, client_id, now_ms)
+        return counter.left if now_ms < counter.ends_ms else -1
+
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Undo a `record`: the client does not get the response."""
         if self._limits.is_enabled:

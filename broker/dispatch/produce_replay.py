@@ -15,10 +15,11 @@ from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_cont
 from broker.handlers.k00_produce import encode_results
 from broker.journal.lines import Entry
 from broker.produce.append import accept_batches
+from broker.request.charged_run import ChargedRun
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
 from broker.request.session import Peer
-from broker.request.throttling import charge_produce
+from broker.request.throttling import charge_produce, end_run
 from broker.responses import DispatchResult
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
@@ -56,13 +57,23 @@ class _Learnt(NamedTuple):
 class ProduceReplay:
     """What the latest Produce requests of one connection have in common."""
 
-    __slots__ = ("_cluster", "_dispatcher", "_is_used", "_learnt", "_pause", "_peer", "_skip")
+    __slots__ = (
+        "_cluster",
+        "_dispatcher",
+        "_is_used",
+        "_learnt",
+        "_pause",
+        "_peer",
+        "_run",
+        "_skip",
+    )
 
     def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
         self._learnt: _Learnt | None = None
+        self._run = ChargedRun()
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
 
@@ -122,14 +133,15 @@ class ProduceReplay:
         # fmt: on
         is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]
+        response: DispatchResult = None
         stopwatch = dispatcher.lap_stopwatch() if has_quotas else None
         position, last = 0, len(data) - frame_bytes_min
+        context.run = self._run if has_quotas and has_response and last >= frame_bytes_min else None
         while position <= last:
             row = unpack_frame(data, position)
             size, found_api, correlation_id, found_prefix, index, low, high = row[:7]
             header = row[7:]
-            start = position + SIZE_BYTES
-            end = start + size
+            start, end = position + SIZE_BYTES, position + SIZE_BYTES + size
             if found_prefix != prefix or found_api != api or size > size_max or end > len(data):
                 break
             records_start = position + records_at
@@ -154,7 +166,6 @@ class ProduceReplay:
             position = end
             context.correlation_id, context.size_bytes = correlation_id, size
             entry = dispatcher.begin(context, data, start, end) if is_noted else None
-            response: DispatchResult = None
             try:
                 context.stopwatch = stopwatch
                 results, has_error = accept_batches(
@@ -162,9 +173,7 @@ class ProduceReplay:
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=has_response)
-                if has_error or (
-                    has_quotas and (context.throttle_time_ms or context.shadow is not None)
-                ):
+                if has_error or (has_quotas and (context.throttle_time_ms or context.shadow)):
                     response = self._unusual(context, results, has_error=has_error)
                     self._keep_context(context, entry)
                 elif has_response:
@@ -175,13 +184,15 @@ class ProduceReplay:
             if is_noted:
                 response = dispatcher.end(context, entry, response)
             if not context.is_shared:
-                context = self._renew_context(now_ms)
+                context = self._renew_context(now_ms, context.run)
             if type(response) is bytes:
                 responses.append(response)
             elif response is not None:
-                return position, response
+                break
+        if context.run is not None:
+            end_run(context, cluster, context.run)
         self._is_used |= position > 0
-        return position, None
+        return position, None if type(response) is bytes else response
 
     @staticmethod
     def _keep_context(context: RequestContext, entry: Entry | None) -> None:
@@ -190,10 +201,11 @@ class ProduceReplay:
         if entry is not None:
             entry.context = context
 
-    def _renew_context(self, now_ms: int) -> RequestContext:
+    def _renew_context(self, now_ms: int, run: ChargedRun | None = None) -> RequestContext:
         """Return the context of further requests."""
         assert self._learnt is not None
         context = self._new_context(self._learnt.template, now_ms)
+        context.run = run
         self._learnt = self._learnt._replace(context=context)
         return context
 
@@ -202,7 +214,7 @@ class ProduceReplay:
         context.is_shared = True
         # An attribute of the object is found faster than one of its class.
         context.throttle_time_ms, context.shadow, context.stopwatch = 0, None, None
-        context.acknowledgements = None
+        context.acknowledgements = context.run = None
         return context
 
     @may_pause

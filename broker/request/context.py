@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.request.acknowledgement import Acknowledgement
+from broker.request.charged_run import ChargedRun
 from broker.request.session import Session
 from broker.responses import ThrottlingQuota
 from protocol.api_keys import ApiKey
@@ -51,6 +52,8 @@ class RequestContext:
     """Whether it is that of many requests, one after the other, none of which may keep it."""
     stopwatch: Callable[[], int] | None = field(default=None, init=False)
     """Nanoseconds since the handler began; None if no quota needs them, or after the charge."""
+    run: ChargedRun | None = field(default=None, init=False)
+    """The requests with which it may be charged together; None if it is charged by itself."""
     throttle_time_ms: int = field(default=0, init=False)
     """The longest throttle time of all quotas, for the response."""
     muted_until_ms: int = field(default=0, init=False)

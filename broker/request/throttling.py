@@ -5,6 +5,7 @@ Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch
 """
 
 from broker.cluster.cluster import Cluster
+from broker.request.charged_run import ChargedRun
 from broker.request.context import RequestContext
 from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
@@ -25,6 +26,11 @@ def charge_time(
         manager.record_exempt(stopwatch(), now_ms)
         return
     spent_ns = stopwatch()
+    _charge_ns(context, cluster, spent_ns, now_ms)
+
+
+def _charge_ns(context: RequestContext, cluster: Cluster, spent_ns: int, now_ms: int) -> None:
+    manager = cluster.quotas.brokers[context.broker_id].request
     throttle_time_ms = manager.record(context.principal, context.client_id, spent_ns, now_ms)
     if throttle_time_ms == 0:
         return
@@ -40,7 +46,17 @@ def charge_time(
 def charge_produce(context: RequestContext, cluster: Cluster, *, expects_response: bool) -> None:
     """Charge a Produce request, including batches that were refused."""
     now_ms = context.now_ms
-    if context.stopwatch is not None:
+    run, stopwatch = context.run, context.stopwatch
+    if run is not None:
+        spent_ns = 0 if stopwatch is None else stopwatch()
+        byte_count, total_ns = run.byte_count + context.size_bytes, run.spent_ns + spent_ns
+        if byte_count <= run.byte_credit and total_ns <= run.ns_credit:
+            run.byte_count, run.spent_ns = byte_count, total_ns
+            return
+        if _is_within_new_credit(context, cluster, run, spent_ns):
+            return
+        _charge_ns(context, cluster, spent_ns, now_ms)
+    elif stopwatch is not None:
         charge_time(context, cluster, now_ms, is_exempt=not expects_response)
     manager = cluster.quotas.brokers[context.broker_id].produce
     throttle_time_ms = manager.record(
@@ -54,6 +70,42 @@ def charge_produce(context: RequestContext, cluster: Cluster, *, expects_respons
     elif shadowed.is_held:
         manager.unrecord(context.principal, context.client_id, context.size_bytes, now_ms)
         shadowed.counter.exceed(context.size_bytes)
+
+
+def end_run(context: RequestContext, cluster: Cluster, run: ChargedRun) -> None:
+    """Charge what the requests of a run were not charged yet, at the time of these requests."""
+    _charge_so_far(context, cluster, run)
+    run.byte_credit = run.ns_credit = -1
+    run.has_begun = False
+
+
+def _is_within_new_credit(
+    context: RequestContext, cluster: Cluster, run: ChargedRun, spent_ns: int
+) -> bool:
+    """Charge the requests before this one, and return whether it may wait for others."""
+    _charge_so_far(context, cluster, run)
+    if not run.has_begun:
+        run.has_begun = True
+        return False
+    user, client_id, now_ms = context.principal, context.client_id, context.now_ms
+    quotas = cluster.quotas.brokers[context.broker_id]
+    run.byte_credit = quotas.produce.credit(user, client_id, now_ms)
+    run.ns_credit = quotas.request.credit(user, client_id, now_ms)
+    if context.size_bytes > run.byte_credit or spent_ns > run.ns_credit:
+        run.byte_credit = run.ns_credit = -1  # it is charged by itself, which uses some of it up
+        return False
+    run.byte_count, run.spent_ns = context.size_bytes, spent_ns
+    return True
+
+
+def _charge_so_far(context: RequestContext, cluster: Cluster, run: ChargedRun) -> None:
+    """Charge within the credit: that throttles nobody."""
+    if run.byte_count:
+        user, client_id, now_ms = context.principal, context.client_id, context.now_ms
+        quotas = cluster.quotas.brokers[context.broker_id]
+        quotas.produce.record(user, client_id, run.byte_count, now_ms)
+        quotas.request.record(user, client_id, run.spent_ns, now_ms)
+        run.byte_count = run.spent_ns = 0
 
 
 def records_bytes_max(cluster: Cluster, requested_bytes: int) -> int:
