@@ -190,8 +190,11 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
             server.certificates.made_keystore = str(server_path)
         for listener in listeners:
             has_sasl = listener.protocol.has_sasl
-            plain_users(options.config, listener.name)  # the JAAS configuration is well-formed
+            for node_id in cluster.brokers:
+                plain_users(options.config, listener.name, node_id)  # may raise ConfigError
             tls = server.certificates.load_first(listener)
+            for node_id in options.config.overrides_by_broker:
+                server.certificates.load_own(listener, node_id)
             to_principal = name_mapper(values[listener.name]["ssl.principal.mapping.rules"])
             server.listeners.plans.append(
                 (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
@@ -201,6 +204,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
                 await server.open(broker)
             except ListenError as error:
                 raise StartError(str(error)) from error
+            server.certificates.use_own(broker.node_id)
         server.files = files.pop_all()
     server.start()
     try:

@@ -200,15 +200,9 @@ class BrokerConfig(Mapping[str, Any]):
         """
         own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
         for name, text in overrides.items():
-            if _LISTENER_KEY.fullmatch(name) is not None:
-                raise ConfigError(f"broker.{broker_id}.{name}: {shared_key_message(name)}")
-            key = find_key(name)
-            if not (key.is_per_broker or (is_start and key.differs_at_start)):
-                at_start = (
-                    f"{name} is set at the start of the cluster, not at a restart of a broker"
-                )
-                message = at_start if key.differs_at_start else shared_key_message(name)
-                raise ConfigError(f"broker.{broker_id}.{name}: {message}")
+            problem = _own_problem(name, is_start=is_start)
+            if problem is not None:
+                raise ConfigError(f"broker.{broker_id}.{name}: {problem}")
             if text is None:
                 own.pop(name, None)
             else:
@@ -343,6 +337,21 @@ def _without_empty(
     """Return the layers that have a key, or a name for which `keep` holds."""
     kept = ((name, layer) for name, layer in layers.items() if layer or keep(name))
     return MappingProxyType({name: MappingProxyType(dict(layer)) for name, layer in kept})
+
+
+def _own_problem(name: str, *, is_start: bool) -> str | None:
+    """Return why one of several brokers cannot have a start key for itself, or None.
+
+    The keys of its listeners it may have from the start of the cluster on.
+    """
+    is_of_listener = _LISTENER_KEY.fullmatch(name) is not None
+    key = None if is_of_listener else find_key(name)
+    differs_at_start = key is None or key.differs_at_start
+    if (key is not None and key.is_per_broker) or (is_start and differs_at_start):
+        return None
+    if differs_at_start:
+        return f"{name} is set at the start of the cluster, not at a restart of a broker"
+    return shared_key_message(name)
 
 
 def find_key(name: str) -> ConfigKey:

@@ -260,7 +260,7 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     missing_key("client.quota.callback.class",             CLASS,    None,        None,          READ_ONLY, reason=NO_PLUGINS),
     missing_key("kafka.metrics.polling.interval.secs",     INT,      10,          at_least(1),   READ_ONLY, reason=NO_JMX),
     missing_key("kafka.metrics.reporters",                 LIST,     (),          ListRule(),    READ_ONLY, reason=NO_PLUGINS),
-    ConfigKey("max.connections.per.ip.overrides",        STRING,   "",          None,          CLUSTER_WIDE),
+    ConfigKey("max.connections.per.ip.overrides",        STRING,   "",          None,          PER_BROKER),
     ConfigKey("max.request.partition.size.limit",        INT,      2000,        at_least(1),   READ_ONLY),
     missing_key("metric.reporters",                        LIST,     ("org.apache.kafka.common.metrics.JmxReporter",), ListRule(),          CLUSTER_WIDE, reason=NO_PLUGINS),
     missing_key("metrics.num.samples",                     INT,      2,           at_least(1),   READ_ONLY, reason=NO_JMX),

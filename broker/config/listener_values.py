@@ -26,7 +26,11 @@ class ReloadedCertificates(Protocol):
 
 def own_texts(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, str]:
     """Return the keys of one listener of a broker as texts, without the prefix."""
-    layers = (config.overrides, config.dynamic_default, config.dynamic_layer(broker_id))
+    layers = (
+        config.started_with(broker_id),
+        config.dynamic_default,
+        config.dynamic_layer(broker_id),
+    )
     return _with_prefix(layers, listener_name)
 
 
@@ -41,27 +45,42 @@ def listener_values(config: BrokerConfig, broker_id: int, listener_name: str) ->
     return {**values, **parse_overrides(own, release_of(values))}
 
 
-def first_listener_values(config: BrokerConfig, listener_name: str) -> dict[str, Any]:
-    """Return the values with which a listener starts on every broker.
+def first_listener_values(
+    config: BrokerConfig, listener_name: str, broker_id: int | None = None
+) -> dict[str, Any]:
+    """Return the values with which a listener starts on a broker, or for None on every broker.
 
     Raises:
         ConfigError: a key of the listener has an invalid value.
     """
-    own = started_texts(config, listener_name)
-    return {**config, **parse_overrides(own, release_of(config))}
+    own = started_texts(config, listener_name, broker_id)
+    values = config if broker_id is None else config.for_broker(broker_id)
+    return {**values, **parse_overrides(own, release_of(config))}
 
 
-def started_texts(config: BrokerConfig, listener_name: str) -> dict[str, str]:
-    """Return the keys of one listener from the start as texts, without the prefix."""
-    return _with_prefix((config.overrides,), listener_name)
+def started_texts(
+    config: BrokerConfig, listener_name: str, broker_id: int | None = None
+) -> dict[str, str]:
+    """Return the keys of a listener of one broker from the start, or for None of all brokers.
+
+    They are texts, without the prefix.
+    """
+    return _with_prefix((config.started_with(broker_id),), listener_name)
 
 
-def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism: str = "") -> Any:
-    """Return the value of a key that a listener keeps from its start, in spite of its prefix.
+def own_start_texts(config: BrokerConfig, listener_name: str, broker_id: int) -> dict[str, str]:
+    """Return the keys of a listener that one broker alone was started with, as texts."""
+    return _with_prefix((config.overrides_by_broker.get(broker_id, {}),), listener_name)
+
+
+def started_value(
+    config: BrokerConfig, broker_id: int, listener_name: str, name: str, mechanism: str = ""
+) -> Any:
+    """Return the value of a key that a broker's listener keeps from its start.
 
     The key may be one of a SASL mechanism: `listener.name.inside.plain.connections.max.reauth.ms`.
     """
-    own = started_texts(config, listener_name)
+    own = started_texts(config, listener_name, broker_id)
     text = own.get(f"{mechanism.lower()}.{name}", own.get(name))
     if text is None:
         return config[name]

@@ -107,7 +107,7 @@ class Dispatcher:
         is_limited = session.limited_from_ms <= now_ms
         if is_limited and session.takes_raw_tokens:
             token = bytes(buffer[start:end])
-            raw = response_raw_token(session, token, self._cluster, now_ms)
+            raw = response_raw_token(session, token, self._cluster, connection.broker_id, now_ms)
             return PendingFrame(raw, unchanged) if isinstance(raw, PendingResponse) else raw
         try:
             api_key, api_version, correlation_id, client_id, position = codec.header_fields(

@@ -30,7 +30,8 @@ def handle_sasl_handshake(
     session = context.session
     if session.is_authenticated and not session.may_reauthenticate(context.now_ms):
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
-    enabled = started_value(cluster.config, session.listener, "sasl.enabled.mechanisms")
+    config, broker_id, listener = cluster.config, context.broker_id, session.listener
+    enabled = started_value(config, broker_id, listener, "sasl.enabled.mechanisms")
     is_other = session.is_authenticated and request.mechanism != session.mechanism
     if request.mechanism not in enabled or is_other:
         return Close(
@@ -40,7 +41,7 @@ def handle_sasl_handshake(
     session.begin(
         request.mechanism,
         cluster.credentials.new_exchange(
-            request.mechanism, plain_users(cluster.config, session.listener)
+            request.mechanism, plain_users(config, listener, broker_id)
         ),
         context.now_ms,
         takes_raw_tokens=context.api_version == 0,

@@ -38,7 +38,8 @@ def handle_sasl_authenticate(
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, message)
     if session.exchange is None:
         return Close("SaslAuthenticate without SaslHandshake")
-    result = take_token(session, bytes(request.auth_bytes), cluster, context.now_ms)
+    token, broker_id = bytes(request.auth_bytes), context.broker_id
+    result = take_token(session, token, cluster, broker_id, context.now_ms)
     match result:
         case Progress(token, lifetime_ms):
             return _response(context, auth_bytes=token, session_lifetime_ms=lifetime_ms)

@@ -50,8 +50,10 @@ class Failure:
         return pending
 
 
-def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Progress | Failure:
-    """Process the next token of an exchange that a handshake has begun."""
+def take_token(
+    session: Session, token: bytes, cluster: Cluster, broker_id: int, now_ms: int
+) -> Progress | Failure:
+    """Process the next token of an exchange that a handshake with a broker has begun."""
     assert session.exchange is not None
     outcome = session.exchange.step(token, now_ms)
     match outcome:
@@ -66,6 +68,7 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
                 )
             max_reauth_ms = started_value(
                 cluster.config,
+                broker_id,
                 session.listener,
                 "connections.max.reauth.ms",
                 session.mechanism or "",
@@ -77,10 +80,10 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
 
 
 def response_raw_token(
-    session: Session, token: bytes, cluster: Cluster, now_ms: int
+    session: Session, token: bytes, cluster: Cluster, broker_id: int, now_ms: int
 ) -> bytes | PendingResponse:
     """Return the response to a token after SaslHandshake v0: bytes without a header, or `Close`."""
-    result = take_token(session, token, cluster, now_ms)
+    result = take_token(session, token, cluster, broker_id, now_ms)
     if isinstance(result, Failure):
         return result.pending(cluster, now_ms, None)
     return len(result.token).to_bytes(4, "big") + result.token

@@ -25,13 +25,17 @@ _KEY = "plain.sasl.jaas.config"
 _NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
-def plain_users(config: BrokerConfig, listener_name: str) -> Mapping[str, str]:
+def plain_users(
+    config: BrokerConfig, listener_name: str, broker_id: int | None = None
+) -> Mapping[str, str]:
     """Return the passwords by name that the JAAS configuration of a listener has for PLAIN.
+
+    Without `broker_id` it is the configuration of all brokers.
 
     Raises:
         ConfigError: the configuration is malformed; the message has no part of it.
     """
-    text = started_texts(config, listener_name).get(_KEY)
+    text = started_texts(config, listener_name, broker_id).get(_KEY)
     return _NOBODY if text is None else _users(text)
 
 

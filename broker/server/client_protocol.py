@@ -201,7 +201,10 @@ class ClientProtocol(asyncio.Protocol):
             client_host=self._host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
             sasl_bytes_max=started_value(
-                server.cluster.config, self.listener_name, "sasl.server.max.receive.size"
+                server.cluster.config,
+                self.broker_id,
+                self.listener_name,
+                "sasl.server.max.receive.size",
             ),
             on_ready=lambda: driver.make_ready(self),
             session=session,

@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.config.listener_values import first_listener_values, listener_values
+from broker.config.listener_values import (
+    first_listener_values,
+    listener_values,
+    own_start_texts,
+)
 from broker.config.security_keys import STORE_KEYS
 from broker.log import log
 from broker.server.broker_listeners import BrokerListeners
@@ -104,6 +108,8 @@ class ListenerCertificates:
         self._cluster = cluster
         self._listeners = listeners
         self._first: dict[str, Stores] = {}
+        self._own: dict[tuple[int, str], Stores] = {}
+        """Those of brokers that were started with keys of their own."""
         self._changed: dict[tuple[int, str], Stores] = {}
 
     def load_first(self, plan: ListenerPlan) -> ssl.SSLContext | None:
@@ -118,6 +124,23 @@ class ListenerCertificates:
         stores = Stores.load(plan, self._with_made(values))
         self._first[plan.name] = stores
         return stores.context
+
+    def load_own(self, plan: ListenerPlan, broker_id: int) -> None:
+        """Load the stores of a broker that is started with keys of its own, for `use_own`.
+
+        Raises:
+            ConfigError: see `Stores.load`.
+        """
+        config = self._cluster.config
+        if plan.protocol.has_tls and own_start_texts(config, plan.name, broker_id):
+            values = self._with_made(first_listener_values(config, plan.name, broker_id))
+            self._own[broker_id, plan.name] = Stores.load(plan, values)
+
+    def use_own(self, broker_id: int) -> None:
+        """Have the open listeners of a broker use what `load_own` has loaded."""
+        for (node_id, listener_name), stores in self._own.items():
+            if node_id == broker_id:
+                self._listeners.use_tls(broker_id, listener_name, stores.context)
 
     def problem(self, broker_id: int, listener_name: str, values: Mapping[str, Any]) -> str | None:
         """Return why a listener cannot adopt changed values, in the words of Kafka, or None.
@@ -158,10 +181,11 @@ class ListenerCertificates:
 
     def reset(self) -> None:
         """Return to the stores of the start."""
-        for broker_id, listener_name in self._changed:
-            context = self._first[listener_name].context
-            self._listeners.use_tls(broker_id, listener_name, context)
+        changed = [*self._changed]
         self._changed.clear()
+        for broker_id, listener_name in changed:
+            stores = self._own.get((broker_id, listener_name), self._first[listener_name])
+            self._listeners.use_tls(broker_id, listener_name, stores.context)
 
     def _adopt(self, broker_id: int, plan: ListenerPlan, load: Callable[[], Stores]) -> None:
         try:
@@ -182,7 +206,8 @@ class ListenerCertificates:
         return {plan.name: plan for plan, _ in self._listeners.plans if plan.name in self._first}
 
     def _stores(self, broker_id: int, plan: ListenerPlan) -> Stores:
-        return self._changed.get((broker_id, plan.name), self._first[plan.name])
+        name = (broker_id, plan.name)
+        return self._changed.get(name) or self._own.get(name) or self._first[plan.name]
 
     def _with_made(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         if has_keystore(values):

@@ -382,10 +382,10 @@ def test_keys_that_brokers_share() -> None:
     assert not shared & defaults
 
 
-def test_a_key_of_a_listener_is_one_of_the_start_for_all_brokers() -> None:
+def test_a_key_of_a_listener_is_one_of_the_start_for_all_brokers_or_one() -> None:
     name = "listener.name.plaintext.max.connections"
-    config = BrokerConfig.from_overrides({name: "7"})
-    assert config.synonyms(name, 1)[0] == Synonym(name, "7", ConfigSource.STATIC_BROKER_CONFIG)
+    config = BrokerConfig.from_overrides({name: "7", f"broker.2.{name}": "8"})
+    for broker_id, text in (1, "7"), (2, "8"):
+        synonym = Synonym(name, text, ConfigSource.STATIC_BROKER_CONFIG)
+        assert config.synonyms(name, broker_id)[0] == synonym
     assert config["max.connections"] == 2147483647
-    with pytest.raises(ConfigError, match="has one value for all brokers"):
-        BrokerConfig.from_overrides({f"broker.2.{name}": "7"})

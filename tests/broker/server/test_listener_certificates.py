@@ -15,6 +15,7 @@ from broker.administration.config_operations import Alteration, Operation
 from broker.clock import SystemClock
 from broker.cluster import failover
 from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
 from broker.serve import ServeOptions, start_server
 from broker.server.certificates import write_certificates
 from broker.server.server import Server
@@ -303,3 +304,32 @@ async def test_a_listener_has_its_own_limit_of_connections(cluster: Cluster) -> 
     assert await other.readexactly(4)
     for opened in (writer, refused_writer, other_writer):
         opened.close()
+
+
+async def test_a_broker_may_start_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+    first, second = certificate(tmp_path / "first"), certificate(tmp_path / "second")
+    config = BrokerConfig.from_overrides(
+        {
+            "listeners": "SSL://127.0.0.1:0",
+            LOCATION: str(first),
+            f"broker.2.{OWN_LOCATION}": str(second),
+        }
+    )
+    server = await start_server(ServeOptions("127.0.0.1", 0, 2, config))
+    cluster = Cluster(server, tmp_path)
+    assert [await cluster.served(broker_id) for broker_id in (1, 2)] == [der(first), der(second)]
+    server.reset()
+    assert [await cluster.served(broker_id) for broker_id in (1, 2)] == [der(first), der(second)]
+    await server.stop()
+
+
+async def test_a_certificate_of_one_broker_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    config = BrokerConfig.from_overrides(
+        {
+            "listeners": "SSL://127.0.0.1:0",
+            LOCATION: str(certificate(tmp_path / "first")),
+            f"broker.2.{OWN_LOCATION}": str(tmp_path / "none.pem"),
+        }
+    )
+    with pytest.raises(ConfigError, match=r"none\.pem is no PEM file"):
+        await start_server(ServeOptions("127.0.0.1", 0, 2, config))
