@@ -52,12 +52,14 @@ def _start(cluster: Cluster, task: _Task, interval_ms: int, now_ms: int) -> None
 
 
 def _can_rebalance(cluster: Cluster, _topic: Topic, partition: Partition) -> bool:
-    """Return whether the first replica could lead, or without a leader any in-sync replica."""
-    if partition.leader_id == partition.replicas[0]:
+    """Return whether the first replica could lead in place of another.
+
+    A partition without a leader gets one with the broker that could be it, unless a test has taken
+    its leader away, which stays so.
+    """
+    if partition.leader_id in {partition.replicas[0], NO_LEADER}:
         return False
-    has_leader = partition.leader_id != NO_LEADER
-    candidates = partition.replicas[:1] if has_leader else partition.replicas
-    return clean_leader(partition, candidates, cluster.is_alive) != NO_LEADER
+    return clean_leader(partition, partition.replicas[:1], cluster.is_alive) != NO_LEADER
 
 
 def _may_be_unclean(cluster: Cluster, topic: Topic, partition: Partition) -> bool:
@@ -66,6 +68,7 @@ def _may_be_unclean(cluster: Cluster, topic: Topic, partition: Partition) -> boo
         partition.leader_id == NO_LEADER
         and topic.config["unclean.leader.election.enable"]
         and any(map(cluster.is_alive, partition.replicas))
+        and clean_leader(partition, partition.replicas, cluster.is_alive) == NO_LEADER
     )
 
 

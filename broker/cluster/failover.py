@@ -77,7 +77,7 @@ def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool =
 def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Start a broker again. It fetches what it lacks from the leaders at once, and is in sync.
 
-    It leads only partitions that have no leader, as in Kafka before a preferred leader election.
+    It leads only partitions that have no leader, until the controller elects preferred leaders.
 
     Raises:
         ValueError: there is no such broker.

@@ -61,6 +61,14 @@ def test_a_preferred_replica_that_is_down_does_not_lead() -> None:
     assert leaders_at(cluster, partition, 5999, 6000) == [1, 2]
 
 
+@pytest.mark.parametrize("is_unclean", ["false", "true"])
+def test_a_leader_that_a_test_has_taken_away_does_not_return(is_unclean: str) -> None:
+    keys = {CHECK_S: "1", UNCLEAN: is_unclean, UNCLEAN_MS: "1000"}
+    cluster, partition = cluster_and_partition(**keys)
+    cluster.set_leader(partition, NO_LEADER, NOW_MS)
+    assert leaders_at(cluster, partition, 5000) == [NO_LEADER]
+
+
 def test_idle_periods_are_skipped_and_work_is_not() -> None:
     cluster, partition = cluster_and_partition()
     cluster.timers.skip_idle(NOW_MS + 30 * MINUTE_MS)
