@@ -306,9 +306,12 @@ class ProducerStateManager:
             known = self._transactions
             if producer_epoch == known_epoch and known is not None and known.is_open(producer_id):
                 return False
-        batch = producer_id, producer_epoch, base_sequence
         self._own_transactions.begin_verification(
-            *batch, now_ms, supports_epoch_bump=supports_epoch_bump
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            now_ms,
+            supports_epoch_bump=supports_epoch_bump,
         )
         return True
 
@@ -442,8 +445,5 @@ class ProducerStateManager:
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""
         transactions = self._transactions
-        return (
-            sys.getsizeof(self)
-            + self._table.bytes_held()
-            + (0 if transactions is None else transactions.bytes_held())
-        )
+        held = sys.getsizeof(self) + self._table.bytes_held()
+        return held if transactions is None else held + transactions.bytes_held()

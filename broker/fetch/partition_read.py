@@ -268,7 +268,7 @@ def checked_partition(
 
 # Hot path: inlined on purpose.
 @may_pause
-def read_partition(  # noqa: C901, PLR0912
+def read_partition(  # noqa: C901, PLR0912, PLR0915
     cluster: Cluster,
     params: FetchParams,
     cached: CachedPartition,
@@ -284,23 +284,26 @@ def read_partition(  # noqa: C901, PLR0912
     if not isinstance(partition, Partition):
         return FetchPartitionData(partition)
     log, fetch_offset = partition.log, cached.fetch_offset
-    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
-    stable_offset = high_watermark = log.high_watermark
+    log_start_offset, high_watermark = log.log_start_offset, log.high_watermark
+    stable_offset = high_watermark
     if partition.producers.first_unstable_offset >= 0:
         stable_offset = partition.last_stable_offset
-    if partition.replica_ends:
-        log_end_offset = partition.end_of(params.broker_id)
-        high_watermark = min(high_watermark, log_end_offset)
-        stable_offset = min(stable_offset, log_end_offset)
-    if params.rack_id and partition.leader_id == params.broker_id:
-        replica_id = preferred_read_replica(cluster, partition, params.rack_id, fetch_offset)
-        if replica_id != LEADER:
-            # fmt: off
-            return FetchPartitionData(
-                _NO_ERROR, high_watermark, stable_offset, log_start_offset,
-                preferred_read_replica=replica_id,
-            )
-            # fmt: on
+    if params.rack_id:
+        if partition.leader_id == params.broker_id:
+            replica_id = preferred_read_replica(cluster, partition, params.rack_id, fetch_offset)
+            if replica_id != LEADER:
+                # fmt: off
+                return FetchPartitionData(
+                    _NO_ERROR, high_watermark, stable_offset, log_start_offset,
+                    preferred_read_replica=replica_id,
+                )
+                # fmt: on
+        elif params.broker_id in partition.replica_ends:
+            replica_end = partition.end_of(params.broker_id)
+            if fetch_offset > replica_end:
+                return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
+            high_watermark = min(high_watermark, replica_end)
+            stable_offset = min(stable_offset, replica_end)
     if fetch_offset < log_start_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     if cached.last_fetched_epoch >= 0:
@@ -313,12 +316,12 @@ def read_partition(  # noqa: C901, PLR0912
                 _NO_ERROR, high_watermark, stable_offset, log_start_offset, diverging_epoch=end
             )
             # fmt: on
-    if fetch_offset > log_end_offset:
+    if fetch_offset > log.log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     reads_committed = params.reads_committed
     end_offset = stable_offset if reads_committed else high_watermark
     if params.replica_id >= 0:
-        end_offset = log_end_offset
+        end_offset = log.log_end_offset
     if fetch_offset >= end_offset:
         is_beyond_end = fetch_offset > end_offset < log.base_offset_at(fetch_offset)
         # fmt: off

@@ -304,6 +304,17 @@ class GroupTable:
             self._streams().restart_timers(group, now_ms)
 
     @may_pause
+    def restart(self, group_id: str, now_ms: int, *, is_left: bool) -> None:
+        """Forget the members of a group: its log has lost them. With `is_left` it has the group."""
+        self.unload(group_id, now_ms)
+        group = self._groups.pop(group_id, None)
+        offsets = None if group is None else group.offsets
+        if group is not None:
+            self.close(group)
+        if is_left or offsets:
+            self.create(group_id, now_ms, offsets)
+
+    @may_pause
     def forget_all(self, now_ms: int) -> None:
         """Forget all groups: their log was deleted. Waiting requests get NOT_COORDINATOR later."""
         groups = tuple(self._groups.values())

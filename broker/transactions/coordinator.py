@@ -323,6 +323,15 @@ class TransactionCoordinator:
             transaction.log.append((transaction_key(transactional_id), None), now_ms)
         return error_code
 
+    def load(self, transactional_id: str, transaction: Transaction | None) -> None:
+        """Know of a transactional id what its log has, or nothing; write its markers again."""
+        self._transactions.pop(transactional_id, None)
+        self.prepared.pop(transactional_id, None)
+        if transaction is not None:
+            self._transactions[transactional_id] = transaction
+            if transaction.state in PREPARED:
+                self.prepared[transactional_id] = transaction
+
     def forget_all(self) -> None:
         """Forget all transactional ids, because their log was deleted."""
         self._transactions.clear()

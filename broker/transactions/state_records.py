@@ -6,7 +6,7 @@ Source: Kafka's `TransactionLog`, with the fields that it writes.
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from struct import Struct
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from broker.transactions.transaction import (
     NO_PRODUCER_ID,
@@ -265,6 +265,30 @@ def transaction_value(
         transaction_start_timestamp_ms=transaction.start_ms,
     )
     return encode_data(value, _FLEXIBLE_VERSION if is_flexible else _INFLEXIBLE_VERSION)
+
+
+def transaction_of(transactional_id: str, value: Any) -> Transaction:
+    """Return a transactional id as a coordinator loads it from the value of its record.
+
+    Kafka's `TransactionLog.readTxnRecordValue`. A retry can't name the epoch before the last bump.
+    """
+    return Transaction(
+        transactional_id,
+        value.producer_id,
+        value.transaction_timeout_ms,
+        value.transaction_last_update_timestamp_ms,
+        value.previous_producer_id,
+        value.next_producer_id,
+        value.producer_epoch,
+        state=tuple(TransactionState)[value.transaction_status],
+        partitions={
+            (entry.topic, index): None
+            for entry in value.transaction_partitions or ()
+            for index in entry.partition_ids
+        },
+        start_ms=value.transaction_start_timestamp_ms,
+        transaction_version=value.client_transaction_version,
+    )
 
 
 @lru_cache(maxsize=1024)

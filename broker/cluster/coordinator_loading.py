@@ -1,0 +1,140 @@
+"""What coordinators know after their log has lost its end: what a new leader loads.
+
+The state of groups and transactional ids is in memory. Only what the lost records were about is
+read again from the records that are left.
+
+Sources: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager` and
+`TransactionStateManager.loadTransactionMetadata`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, Partition
+from broker.groups.results import CommittedOffset
+from broker.transactions.state_records import transaction_of
+from protocol import coordinator_records as schema
+from protocol.control_records import ControlRecordType, decode_control_key
+from protocol.coordinator_records import (
+    GROUP_RECORDS,
+    TRANSACTION_RECORDS,
+    decode_key,
+    decode_value,
+    record_type,
+)
+from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
+
+_Values = dict[bytes, tuple[int, bytes | None]]
+"""By key: the offset of the record, and the value."""
+
+
+def load_what_is_left(
+    cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
+) -> None:
+    """Have coordinators forget what they know from lost batches of an internal partition."""
+    if partition.topic_name == GROUP_METADATA_TOPIC:
+        _load_groups(cluster, partition, lost, now_ms)
+    elif partition.topic_name == TRANSACTION_STATE_TOPIC:
+        _load_transactions(cluster, partition, lost)
+
+
+class _Replayed:
+    """The last committed value of each key in batches, and what open transactions wrote."""
+
+    def __init__(self, batches: Iterable[bytes]) -> None:
+        self.values: _Values = {}
+        self.open: dict[int, _Values] = defaultdict(dict)
+        """By producer id."""
+        self.written: dict[int, set[bytes]] = defaultdict(set)
+        """The keys of all transactions of a producer id."""
+        self.ended: set[int] = set()
+        """The producer ids that have a marker."""
+        for batch in batches:
+            header = read_header(batch, 0)
+            producer_id = header.producer_id
+            found = {
+                record.key or b"": (record.offset, record.value) for record in read_records(batch)
+            }
+            if header.attributes & CONTROL_FLAG:
+                self.ended.add(producer_id)
+                pending = self.open.pop(producer_id, {})
+                if any(decode_control_key(key) == ControlRecordType.COMMIT for key in found):
+                    self._put(pending)
+            elif header.attributes & TRANSACTIONAL_FLAG:
+                self.open[producer_id] |= found
+                self.written[producer_id] |= found.keys()
+            else:
+                self._put(found)
+
+    def value(self, key: bytes) -> bytes | None:
+        """Return the last value of a key, or None."""
+        return self.values.get(key, (0, None))[1]
+
+    def _put(self, found: _Values) -> None:
+        """Add records, whose offsets decide which one is the last of its key."""
+        for key, record in found.items():
+            if record[0] >= self.values.get(key, record)[0]:
+                self.values[key] = record
+
+
+def _load_groups(
+    cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
+) -> None:
+    gone, left = _Replayed(lost), _Replayed(partition.log.rewind())
+    keys = set(gone.values).union(*gone.written.values())
+    keys = keys.union(*(left.written[producer_id] for producer_id in gone.ended))
+    table, index = cluster.groups.table, partition.partition_index
+    offsets_type = record_type(schema.OffsetCommitKey)
+    for producer_id in gone.ended | gone.written.keys():
+        for _ in table.transactional_offsets.complete(index, producer_id):
+            pass
+        for data, (_offset, value) in left.open.get(producer_id, {}).items():
+            key = decode_key(GROUP_RECORDS, data)
+            offset_key = key.group, key.topic, key.partition
+            committed = _committed(key, value)
+            if committed is not None:
+                table.transactional_offsets.add(index, producer_id, offset_key, committed)
+    decoded = {data: decode_key(GROUP_RECORDS, data) for data in keys}
+    restarted = {
+        getattr(key, "group_id", None) or getattr(key, "group", None): data
+        for data, key in decoded.items()
+        if record_type(key) != offsets_type
+    }
+    for group_id, data in restarted.items():
+        if group_id is not None:
+            table.restart(group_id, now_ms, is_left=left.value(data) is not None)
+    for data, key in decoded.items():
+        if record_type(key) == offsets_type:
+            committed = _committed(key, left.value(data))
+            group = table.get(key.group)
+            if committed is not None:
+                group = group or table.create(key.group, now_ms)
+                group.offsets.put(key.topic, key.partition, committed)
+            elif group is not None:
+                group.offsets.remove(key.topic, key.partition)
+
+
+def _committed(key: Any, data: bytes | None) -> CommittedOffset | None:
+    value = decode_value(GROUP_RECORDS, key, data)
+    if value is None:
+        return None
+    expires_ms = getattr(value, "expire_timestamp", -1)
+    return CommittedOffset(
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        value.commit_timestamp,
+        None if expires_ms in {None, -1} else expires_ms,
+        value.topic_id,
+    )
+
+
+def _load_transactions(cluster: Cluster, partition: Partition, lost: Sequence[bytes]) -> None:
+    left = _Replayed(partition.log.rewind())
+    for data in _Replayed(lost).values:
+        key = decode_key(TRANSACTION_RECORDS, data)
+        value = decode_value(TRANSACTION_RECORDS, key, left.value(data))
+        transaction = None if value is None else transaction_of(key.transactional_id, value)
+        cluster.transactions.load(key.transactional_id, transaction)
