@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
+    from mock_kafka.views import CompactedPartition as CompactedPartition
     from mock_kafka.views import Metric as Metric
     from mock_kafka.views import Partition as Partition
     from mock_kafka.views import Record as Record
@@ -47,6 +48,7 @@ _MODULES = {
     "AuditError": "audit",
     "AuditFinding": "audit",
     "AuditReport": "audit",
+    "CompactedPartition": "views",
     "ControlError": "control",
     "Fault": "fault",
     "Group": "group_views",

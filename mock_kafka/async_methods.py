@@ -72,6 +72,7 @@ class AsyncMethods:
     topics = _in_thread(ClusterMethods.topics)
     records = _in_thread(ClusterMethods.records)
     delete_records = _in_thread(ClusterMethods.delete_records)
+    compact = _in_thread(ClusterMethods.compact)
     truncate = _in_thread(ClusterMethods.truncate)
     leave_gap = _in_thread(ClusterMethods.leave_gap)
     append_control_record = _in_thread(ClusterMethods.append_control_record)

@@ -23,6 +23,10 @@ def _certs(arguments: Sequence[str]) -> int:
 
 
 def _topics(arguments: Sequence[str]) -> int:
+    if "--compact" in arguments:
+        from mock_kafka.compact_command import main as compact  # noqa: PLC0415
+
+        return compact(arguments[1:])
     from client.tools.topics import main  # noqa: PLC0415
 
     return main(arguments[1:])
@@ -68,7 +72,7 @@ def _completion(arguments: Sequence[str]) -> int:
 COMMANDS = {
     "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
     "certs": (_certs, "create a test CA and certificates for TLS"),
-    "topics": (_topics, "create, list, describe, alter and delete topics"),
+    "topics": (_topics, "create, list, describe, alter, delete and compact topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
     "faults": (_admin, "list, add and remove the fault rules of a running cluster"),

@@ -11,7 +11,7 @@ from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import WAIT_MARGIN_S, Control
 
 if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
-    from mock_kafka.views import Partition, Record, Topic
+    from mock_kafka.views import CompactedPartition, Partition, Record, Topic
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -183,6 +183,25 @@ class TopicMethods(ABC):
         from mock_kafka.views import partition_of  # noqa: PLC0415 - see `BrokerProcess`
 
         return partition_of(self.control.ask("POST", path, body))
+
+    def compact(self, topic: str, partition: int | None = None) -> "list[CompactedPartition]":
+        """Compact a topic or partition now; return what was removed from each partition.
+
+        It does what Kafka's log cleaner would do if the log were dirty and its active segment
+        ended: it keeps the last record of each key, and removes those of aborted transactions.
+        Records that `min.compaction.lag.ms` protects, and those of open transactions and all behind
+        them, stay. A tombstone goes with a compaction that comes `delete.retention.ms` after its
+        first one. The next record begins a new segment.
+
+        Raises:
+            ControlError: there is no such topic or partition, or it is not compacted.
+        """
+        from mock_kafka.views import CompactedPartition  # noqa: PLC0415 - see `BrokerProcess`
+
+        query = {} if partition is None else {"partition": partition}
+        path = f"/v1/topics/{quote(topic, safe='')}/compact"
+        found = self.control.ask("POST", path, query=query)
+        return [CompactedPartition(topic, **one) for one in found]
 
     def produce(
         self,

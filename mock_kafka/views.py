@@ -48,6 +48,21 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactedPartition:
+    """What a compaction removed from a partition.
+
+    `removed_records` counts neither markers of transactions nor batches that stay without records.
+    It looked at the offsets before `cleaned_until`; None if it looked at none.
+    """
+
+    topic: str
+    partition: int
+    removed_records: int
+    freed_bytes: int
+    cleaned_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
     """One topic; `config` has the keys that were set for this topic.
 

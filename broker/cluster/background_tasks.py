@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
+from broker.cluster.cleaning import cleaning_steps, is_uncleanable
 from broker.cluster.cluster import Cluster
-from broker.cluster.log_cleaning import LogCleaning
-from broker.cluster.log_to_clean import CleaningSettings, log_to_clean, next_cleaning_ms
+from broker.cluster.log_to_clean import CleaningSettings, next_cleaning_ms
 from broker.cluster.producer_limit import limit_producer_ids
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import start_transaction_tasks
-from broker.log import log as server_log
 from broker.timers import PeriodicTask
 from protocol.pacing import may_pause
-from protocol.records import OversizedRecordError
 
 EXPIRY_STEPS_PER_TURN = 500
 """A step checks a few dozen producers; this many steps take about 10 ms."""
@@ -86,7 +84,7 @@ def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int)
     Kafka's `LogManager.cleanupLogs`.
     """
     log, batches_max = partition.log, RETENTION_BATCHES_PER_STEP
-    if _is_uncleanable(cluster, topic, partition):
+    if is_uncleanable(cluster, topic, partition):
         return 0
     settings = topic.on_broker(partition.leader_id).segment_settings
     added_count = log.extend_segments(settings, batches_max)
@@ -187,49 +185,8 @@ def _cleaning_turns(cluster: Cluster, task: PeriodicTask, begun_ms: int) -> Iter
         task.stop()
     for topic in topics:
         for partition in topic.partitions:
-            yield from _clean(cluster, topic, partition, begun_ms)
+            yield from cleaning_steps(cluster, topic, partition, begun_ms)
     yield from _retention_turns(cluster, topics, begun_ms)
-
-
-def _is_uncleanable(cluster: Cluster, topic: Topic, partition: Partition) -> bool:
-    """Return whether the leader's log cleaner leaves a log alone until it is started again."""
-    segments, broker = partition.log.segments, cluster.brokers.get(partition.leader_id)
-    if segments is None or segments.uncleanable_for is None or broker is None:
-        return False
-    is_compacted = topic.on_broker(partition.leader_id).is_compacted
-    return is_compacted and segments.uncleanable_for == broker.incarnation
-
-
-def _clean(cluster: Cluster, topic: Topic, partition: Partition, begun_ms: int) -> Iterator[None]:
-    log = partition.log
-    own = topic.on_broker(partition.leader_id)
-    if not own.is_compacted or _is_uncleanable(cluster, topic, partition):
-        return
-    batches_max = RETENTION_BATCHES_PER_STEP
-    while log.extend_segments(own.segment_settings, batches_max) == batches_max:
-        yield
-    settings = CleaningSettings.of(own.config)
-    found = log_to_clean(partition, settings, begun_ms)
-    if found is None:
-        return
-    cleaning = LogCleaning(partition, found, settings)
-    broker = cluster.brokers.get(partition.leader_id)
-    try:
-        for _ in cleaning.steps(own.segment_settings):
-            yield
-            if cluster.topics.get(topic.name) is not topic:
-                return  # its records are gone, and counted
-    except OversizedRecordError as error:
-        assert log.segments is not None
-        log.segments.uncleanable_for = None if broker is None else broker.incarnation
-        server_log.warning(
-            "the log cleaner leaves a partition alone until its leader is started again",
-            topic=topic.name,
-            partition=partition.partition_index,
-            reason=str(error),
-        )
-        return
-    cluster.freed(partition, cleaning.freed_bytes)
 
 
 def _cleaning_times(cluster: Cluster) -> Iterator[int]:
@@ -240,7 +197,7 @@ def _cleaning_times(cluster: Cluster) -> Iterator[int]:
     for topic in topics:
         for partition in topic.partitions:
             own = topic.on_broker(partition.leader_id)
-            if own.is_compacted and not _is_uncleanable(cluster, topic, partition):
+            if own.is_compacted and not is_uncleanable(cluster, topic, partition):
                 time_ms = next_cleaning_ms(partition, CleaningSettings.of(own.config))
                 if time_ms is not None:
                     yield time_ms

@@ -50,12 +50,20 @@ class LogCleaning:
         """Offset of the last record of each key in the dirty part."""
         self._transactions = self._new_transactions()
         self.freed_bytes = 0
+        self.removed_count = 0
+        """Records that are gone; markers of transactions do not count."""
+        self.is_done = False
+
+    @property
+    def end_offset(self) -> int:
+        """Where the cleaned part ends."""
+        return self._found.end_offset
 
     def steps(self, settings: SegmentSettings) -> Iterator[None]:
-        """Clean, and yield after each short step; `freed_bytes` is set with the last change.
+        """Clean, and yield after each short step; `is_done` says whether it has changed the log.
 
-        Nothing changes if records are deleted or lost between two steps: the next check looks at
-        the rest.
+        Nothing changes if records are deleted or lost between two steps, or another cleaning
+        begins: the next check looks at the rest.
 
         Raises:
             OversizedRecordError: a compressed record of the dirty part is larger than the limit of
@@ -64,6 +72,8 @@ class LogCleaning:
         log, found = self._partition.log, self._found
         start_offset, segments, cuts = log.log_start_offset, log.segments, log.cuts
         assert segments is not None
+        segments.cleanings_begun += 1
+        number_of_cleaning = segments.cleanings_begun
         batches = list(log.rewind())
         del batches[bisect_left(batches, (found.end_offset,), key=unpack_base_offset) :]
         yield from self._map_keys(batches)
@@ -79,18 +89,26 @@ class LogCleaning:
             if left is not batch:
                 changed.append((header.base_offset, _last_offset(header) + 1))
                 self.freed_bytes += len(batch)
+                self._count_removed(header, left)
             if left is not None:
                 kept.append(left)
                 cleaned.add(header.base_offset, left)
                 self.freed_bytes -= 0 if left is batch else len(left)
-        if log.log_start_offset != start_offset or log.cuts != cuts:
-            self.freed_bytes = 0
+        is_late = segments.cleanings_begun != number_of_cleaning
+        if is_late or log.log_start_offset != start_offset or log.cuts != cuts:
+            self.freed_bytes = self.removed_count = 0
             return
         log.replace_batches(kept, found.end_offset, self.freed_bytes)
         log.transaction_index.replace_before(found.end_offset, self._transactions.kept)
         segments.replace(found.segment_count, cleaned.segments)
         segments.note_cleaned(changed, found.end_offset, start_offset)
+        self.is_done = True
         yield from free_in_steps(batches)
+
+    def _count_removed(self, header: BatchHeader, left: bytes | None) -> None:
+        if not header.attributes & CONTROL_FLAG:
+            left_count = 0 if left is None else read_header(left, 0).records_count
+            self.removed_count += header.records_count - left_count
 
     def _new_transactions(self) -> CleanedTransactions:
         index = self._partition.log.transaction_index

@@ -197,15 +197,21 @@ class LogSegments:
         "_emptied_ms",
         "_settings_until",
         "cleaned",
+        "cleanings_begun",
         "cuts",
         "end_offset",
         "freed_bytes",
+        "is_rolled",
         "segments",
         "uncleanable_for",
     )
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
+        self.is_rolled = False
+        """Whether the next batch begins a segment, whatever its size and time."""
+        self.cleanings_begun = 0
+        """How many cleanings of the log have begun; only the latest one may change it."""
         self.end_offset = 0
         self.freed_bytes = 0
         """Bytes of deleted records whose segment is still there."""
@@ -244,7 +250,9 @@ class LogSegments:
 
     def _add(self, run: Sequence[bytes], settings: SegmentSettings, appended_ms: int) -> None:
         segments = self.segments
-        is_new = not segments or segments[-1].ends_before(run, appended_ms, settings)
+        is_new = (
+            not segments or self.is_rolled or segments[-1].ends_before(run, appended_ms, settings)
+        )
         if is_new and len(run) > 1:
             middle = len(run) // 2
             self._add(run[:middle], settings, appended_ms)
@@ -253,6 +261,7 @@ class LogSegments:
         if is_new:
             created_ms = appended_ms if segments or self._emptied_ms < 0 else self._emptied_ms
             segments.append(Segment(batch_base_offset(run[0]), created_ms, settings))
+            self.is_rolled = False
         segments[-1].add(run, appended_ms)
         self.end_offset = last_offset(run[-1]) + 1
 
@@ -313,6 +322,15 @@ class LogSegments:
         """Return what `latest_of` says of the deleted records of each segment, the oldest first."""
         found = (segment.deleted_latest for segment in self.segments)
         return [latest for latest in found if latest is not None]
+
+    def roll(self) -> None:
+        """End the newest segment, so that the log cleaner may clean it."""
+        self.is_rolled = bool(self.segments)
+
+    @property
+    def inactive_count(self) -> int:
+        """How many segments are not active: the log cleaner looks at no others."""
+        return len(self.segments) - (not self.is_rolled)
 
     def end_of(self, count: int) -> int:
         """Return the offset where the first `count` segments end."""
@@ -389,6 +407,7 @@ class LogSegments:
         """Remove the oldest segments, whose records were deleted."""
         if 0 < count == len(self.segments):
             self._emptied_ms = now_ms
+            self.is_rolled = False
         self.freed_bytes -= sum(segment.size_bytes for segment in self.segments[:count])
         del self.segments[:count]
 

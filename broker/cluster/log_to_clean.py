@@ -48,15 +48,18 @@ class LogToClean(NamedTuple):
 
 
 def log_to_clean(
-    partition: Partition, settings: CleaningSettings, now_ms: int
+    partition: Partition, settings: CleaningSettings, now_ms: int, *, is_asked_for: bool = False
 ) -> LogToClean | None:
-    """Return what is to be cleaned of a log whose batches are all in segments, or None."""
+    """Return what is to be cleaned of a log whose batches are all in segments, or None.
+
+    A cleaning that somebody asks for needs no dirty part.
+    """
     log_segments = partition.log.segments
     assert log_segments is not None
     segments = log_segments.segments
     first_dirty_offset = _first_dirty_offset(partition, log_segments)
     dirty_from = _count_before(log_segments, first_dirty_offset)
-    end = len(segments) - 1  # the newest one is active
+    end = max(0, log_segments.inactive_count)
     stable_offset = partition.last_stable_offset
     cleanable_bytes, clean_bytes, oldest_ms = 0, 0, now_ms
     for segment in segments[:dirty_from]:
@@ -77,6 +80,8 @@ def log_to_clean(
     for segment in segments[dirty_from:end]:
         if segment.first_timestamp > 0:
             oldest_ms = min(oldest_ms, segment.first_timestamp)
+    if is_asked_for and count:
+        return LogToClean(first_dirty_offset, log_segments.end_of(count), count, now_ms)
     if not cleanable_bytes:
         return None
     is_overdue = oldest_ms < now_ms - settings.compaction_lag_max_ms
@@ -96,7 +101,7 @@ def next_cleaning_ms(partition: Partition, settings: CleaningSettings) -> int | 
         return _ALWAYS_MS if log.batch_count else None
     times_ms = {_ALWAYS_MS}
     begin = _count_before(log_segments, _first_dirty_offset(partition, log_segments))
-    for segment in log_segments.segments[begin:-1]:
+    for segment in log_segments.segments[begin : max(0, log_segments.inactive_count)]:
         times_ms.add(segment.retention_timestamp + settings.compaction_lag_min_ms)
         if segment.first_timestamp > 0:
             times_ms.add(segment.first_timestamp + settings.compaction_lag_max_ms + 1)

@@ -12,6 +12,7 @@ from broker.administration.new_topic import (
     create_planned,
 )
 from broker.administration.record_deletion import HIGH_WATERMARK, delete_records
+from broker.cluster.cleaning import compact_now
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.dispatch.turn_queue import TurnKind
@@ -96,6 +97,25 @@ class DeletedRecordsQuery(Input):
 
     partition: PartitionIndex | None = None
     before_offset: Count | None = None
+
+
+class CompactedQuery(Input):
+    """The partition to compact; all without it."""
+
+    partition: PartitionIndex | None = None
+
+
+class CompactedView(msgspec.Struct):
+    """What a compaction removed from a partition.
+
+    `removed_records` counts neither markers of transactions nor batches that stay without records.
+    It looked at the offsets before `cleaned_until`; null if it looked at none.
+    """
+
+    partition: int
+    removed_records: int
+    freed_bytes: int
+    cleaned_until: int | None
 
 
 class LeaderBody(Input):
@@ -191,6 +211,45 @@ def delete_topic_records(
         if error_code is not ErrorCode.NONE:
             raise Problem(422, f"{error_code.name}: partition {index} of {path.name!r}")
     return [partition_view(partition) for partition in paced(partitions)]
+
+
+@operation(
+    "POST",
+    "/v1/topics/{name}/compact",
+    tag="topics",
+    turn_kind=TurnKind.EXCLUSIVE,
+    further_rules="The topic is internal, or its `cleanup.policy` does not have `compact`",
+)
+@may_pause
+def compact_topic(admin: Admin, path: TopicPath, query: CompactedQuery) -> list[CompactedView]:
+    """Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
+
+    The log need not be dirty. Records that `min.compaction.lag.ms` protects, and those behind the
+    last stable offset, stay; a tombstone goes `delete.retention.ms` after its first compaction.
+    """
+    topic = admin.topic(path.name)
+    if topic.is_internal:
+        raise Problem(422, f"{path.name} is internal: coordinators compact it")
+    if not topic.is_compacted:
+        policy = ",".join(topic.config["cleanup.policy"])
+        detail = f"topic {path.name!r} has cleanup.policy={policy}, which does not have compact"
+        raise Problem(422, detail)
+    partitions = (
+        list(topic.partitions)
+        if query.partition is None
+        else [admin.partition(path.name, query.partition)]
+    )
+    now_ms = admin.now_ms()
+    return [_compacted(admin, topic, partition, now_ms) for partition in paced(partitions)]
+
+
+@may_pause
+def _compacted(admin: Admin, topic: Topic, partition: Partition, now_ms: int) -> CompactedView:
+    cleaning = compact_now(admin.cluster, topic, partition, now_ms)
+    index = partition.partition_index
+    if cleaning is None:
+        return CompactedView(index, 0, 0, None)
+    return CompactedView(index, cleaning.removed_count, cleaning.freed_bytes, cleaning.end_offset)
 
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")

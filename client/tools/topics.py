@@ -31,6 +31,9 @@ examples:
   mock-kafka topics --bootstrap-server localhost:9092 \\
       --alter --topic orders --partitions 6
 
+mock-kafka topics --compact --topic T compacts a topic of a mock-kafka cluster now;
+add --help for its options.
+
 A request that a quota refuses (KIP-599) is not retried; the error has
 throttle_time_ms. Exit status: 0 for success, 1 with one line on standard error,
 2 for invalid arguments.

@@ -176,3 +176,28 @@ def test_a_paused_follower_is_behind_until_it_is_resumed(kafka: MockKafka) -> No
     assert (paused.replica_ends, paused.paused_followers) == ({follower: 0}, (follower,))
     resumed = kafka.resume_follower("orders", 0, follower)
     assert (resumed.replica_ends, set(resumed.isr)) == ({}, set(first.replicas))
+
+
+def test_a_topic_is_compacted_now_and_what_was_removed_is_said(kafka: MockKafka) -> None:
+    day_ms = 24 * 3_600_000
+    config = {"cleanup.policy": "compact", "delete.retention.ms": day_ms}
+    kafka.create_topic("table", 1, config=config)
+    for key in ("a", "b"):
+        kafka.produce("table", b"1", b"2", key=key)
+    kafka.produce("table", None, key="a")
+
+    (compacted,) = kafka.compact("table")
+
+    assert (compacted.topic, compacted.partition) == ("table", 0)
+    assert (compacted.removed_records, compacted.cleaned_until) == (3, 5)
+    assert compacted.freed_bytes > 0
+    assert [record.offset for record in kafka.records("table")] == [3, 4]
+    kafka.advance(ms=day_ms)
+    assert kafka.compact("table", 0)[0].removed_records == 1
+    assert [record.offset for record in kafka.records("table")] == [3]
+    assert kafka.compact("table")[0].removed_records == 0
+    kafka.produce("table", b"3", key="b")
+    assert [record.offset for record in kafka.records("table")] == [3, 5]
+    assert kafka.compact("table")[0].removed_records == 1
+    with pytest.raises(ControlError, match="no topic 'tables'"):
+        kafka.compact("tables")

@@ -15,11 +15,13 @@ from broker.http_admin.topic_records import (
     produce_records,
 )
 from broker.http_admin.topics import (
+    CompactedQuery,
     DeletedRecordsQuery,
     LeaderBody,
     NewTopicBody,
     PartitionPath,
     TopicPath,
+    compact_topic,
     create_topic,
     delete_topic,
     delete_topic_records,
@@ -145,3 +147,22 @@ async def test_records_that_may_not_be_deleted_are_kept(
     with pytest.raises(Problem, match=reason) as caught:
         delete_topic_records(admin, TopicPath("a"), query)
     assert caught.value.status == status
+
+
+def test_only_compacted_topics_of_clients_are_compacted() -> None:
+    admin = make_admin()
+    create_topic(admin, NewTopicBody("table", 2, config={"cleanup.policy": "compact,delete"}))
+    found = compact_topic(admin, TopicPath("table"), CompactedQuery())
+    assert [(view.partition, view.cleaned_until) for view in found] == [(0, None), (1, None)]
+    assert len(compact_topic(admin, TopicPath("table"), CompactedQuery(1))) == 1
+    create_topic(admin, NewTopicBody("stream"))
+    commit(admin, "g", "stream", 0)
+    for name, detail in (
+        ("stream", "cleanup.policy=delete"),
+        ("__consumer_offsets", "is internal"),
+    ):
+        with pytest.raises(Problem, match=detail) as caught:
+            compact_topic(admin, TopicPath(name), CompactedQuery())
+        assert caught.value.status == 422
+    with pytest.raises(Problem, match="partition"):
+        compact_topic(admin, TopicPath("table"), CompactedQuery(2))
