@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.differential.conversation import Send, Step, Wait
+from tests.differential.streams_values import STREAMS_MEMBER, TOPOLOGY
 from tests.differential.values import (
     CONSUMER_MEMBER,
     SHARE_MEMBER,
@@ -141,6 +142,20 @@ def _consumer_member(versions: Versions) -> list[Step]:
         "topic_partitions": [],
     }
     return [send(versions, "ConsumerGroupHeartbeat", 0, **joined)]
+
+
+def _streams_member(versions: Versions) -> list[Step]:
+    joined = {
+        "group_id": "~g",
+        "member_id": STREAMS_MEMBER,
+        "rebalance_timeout_ms": 45_000,
+        "topology": TOPOLOGY,
+        "active_tasks": [],
+        "standby_tasks": [],
+        "warmup_tasks": [],
+        "process_id": "p",
+    }
+    return [send(versions, "StreamsGroupHeartbeat", 0, **joined)]
 
 
 def _share_member(versions: Versions) -> list[Step]:
@@ -306,6 +321,9 @@ PREPARATIONS: Mapping[str, Sequence[Preparation]] = {
     "ShareFetch": (_topic_ids, _records, _share_member, _share_session),
     "ShareGroupDescribe": (_topics, _share_member),
     "ShareGroupHeartbeat": (_topic_ids, _share_member),
+    "StreamsGroupDescribe": (_topics, _streams_member),
+    "StreamsGroupHeartbeat": (_topics, _streams_member),
+    "StreamsGroupTopologyDescriptionUpdate": (_topics, _streams_member),
     "SyncGroup": (_member,),
     "TxnOffsetCommit": (_topics, _offsets, _transaction),
     "WriteShareGroupState": (_topic_ids, _share_state),
@@ -374,6 +392,7 @@ _SHARE_STATE = (
         ],
     },
 )
+_STREAMS_GROUP = ("StreamsGroupDescribe", 0, {"group_ids": ["~g"]})
 _TRANSACTIONS = ("DescribeTransactions", 0, {"transactional_ids": [TRANSACTIONAL_ID]})
 
 COORDINATED = frozenset({_transaction})
@@ -410,6 +429,7 @@ AFTERWARDS: Mapping[str, Sequence[tuple[str, int, dict[str, Any]]]] = {
     "ShareAcknowledge": (_SHARE_OFFSETS,),
     "ShareFetch": (_SHARE_OFFSETS,),
     "ShareGroupHeartbeat": (_SHARE_GROUP, _SHARE_OFFSETS),
+    "StreamsGroupHeartbeat": (_STREAMS_GROUP, _COMMITTED),
     "SyncGroup": (_GROUP,),
     "TxnOffsetCommit": (_COMMITTED, _TRANSACTIONS),
     "WriteShareGroupState": (_SHARE_STATE,),

@@ -10,6 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from tests.differential.streams_values import STREAMS_FIELDS, STREAMS_STRUCTS
+
 NAME_CHARACTERS_MAX = 249
 PREFIX_CHARACTERS = 11
 SUBSCRIPTION = "\0\0\0\0\0\1\0\x0c~a\0\0\0\0"
@@ -172,6 +174,7 @@ ENTITIES: tuple[tuple[tuple[str, str | None], ...], ...] = (
     (),
 )
 FIELDS: Mapping[str, Sequence[Any]] = {
+    **STREAMS_FIELDS,
     "group_id": GROUPS,
     "group_ids": GROUPS,
     "groups_names": GROUPS,
@@ -298,6 +301,7 @@ FIELDS: Mapping[str, Sequence[Any]] = {
 }
 
 ENTITY_FIELDS: Mapping[str, Sequence[Any]] = {
+    **STREAMS_FIELDS,
     "topicName": TOPICS,
     "groupId": GROUPS,
     "brokerId": BROKERS,
@@ -480,6 +484,7 @@ def topic_configs() -> SearchStrategy[list[dict[str, Any]]]:
 
 
 STRUCTS: Mapping[str, SearchStrategy[Any]] = {
+    **STREAMS_STRUCTS,
     "CreateTopics.configs": topic_configs(),
     "AlterConfigs.resources": st.lists(config_resources(is_incremental=False), max_size=2),
     "IncrementalAlterConfigs.resources": st.lists(

@@ -16,7 +16,7 @@ from broker.groups.consumer.topics import TopicSource, group_hash
 from broker.groups.modern_group import check_instance, unknown_member, unreleased_instance
 from broker.groups.streams.configured_topology import TASKS_MAX, ConfiguredTopology, configure
 from broker.groups.streams.group import STANDBY_REPLICAS, ReportedOffsets, StreamsGroup
-from broker.groups.streams.member import StreamsMember
+from broker.groups.streams.member import Endpoint, StreamsMember
 from broker.groups.streams.partition_counts import TopologyError
 from broker.groups.streams.requests import StreamsHeartbeat, TaskOffset
 from broker.groups.streams.statuses import Status, StatusCode
@@ -80,7 +80,34 @@ def check_member(
     offsets = _reported_offsets(group, request)
     if isinstance(offsets, Refusal):
         return offsets
+    if configured.subtopologies is None and _needs_endpoints(group, request, before, replaced):
+        # Kafka's `EndpointToPartitionsManager` throws then, whatever status the group has.
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
     return Checked(before, replaced, topology, configured, metadata_hash, offsets)
+
+
+def _needs_endpoints(
+    group: StreamsGroup,
+    request: StreamsHeartbeat,
+    before: StreamsMember,
+    replaced: StreamsMember | None,
+) -> bool:
+    """Return whether a response has the partitions at the endpoints of members, and there are any.
+
+    The topology is not ready, so a member that has tasks loses them.
+    """
+    endpoint = _endpoint(before, request)
+    has_moved = endpoint is not None and not before.assigned.is_empty
+    epoch = group.endpoint_epoch + (endpoint != before.user_endpoint or has_moved)
+    if epoch == request.endpoint_epoch:
+        return False
+    shown = group.members.keys() - {
+        before.member_id,
+        None if replaced is None else replaced.member_id,
+    }
+    return endpoint is not None or any(
+        group.members[member_id].user_endpoint is not None for member_id in shown
+    )
 
 
 def _find_member(
@@ -262,12 +289,7 @@ def update(
 
 def _updated(member: StreamsMember, request: StreamsHeartbeat) -> StreamsMember:
     """Return the member with what the request says about it."""
-    endpoint, tags, timeout_ms = (
-        request.user_endpoint,
-        request.client_tags,
-        request.rebalance_timeout_ms,
-    )
-    keeps_endpoint = endpoint is None and request.member_epoch != 0
+    tags, timeout_ms = request.client_tags, request.rebalance_timeout_ms
     return replace(
         member,
         group_instance_id=request.group_instance_id or member.group_instance_id,
@@ -279,9 +301,15 @@ def _updated(member: StreamsMember, request: StreamsHeartbeat) -> StreamsMember:
             member.topology_epoch if request.topology is None else request.topology.epoch
         ),
         process_id=member.process_id if request.process_id is None else request.process_id,
-        user_endpoint=member.user_endpoint if keeps_endpoint else endpoint,
+        user_endpoint=_endpoint(member, request),
         client_tags=member.client_tags if tags is None else tags,
     )
+
+
+def _endpoint(member: StreamsMember, request: StreamsHeartbeat) -> Endpoint | None:
+    """Return the endpoint that a member has now; one that joins must say it again."""
+    keeps_endpoint = request.user_endpoint is None and request.member_epoch != 0
+    return member.user_endpoint if keeps_endpoint else request.user_endpoint
 
 
 def _has_changed(before: StreamsMember, member: StreamsMember) -> bool:
