@@ -18,6 +18,8 @@ Behaviour:
       were delivered half as often come in small numbers, and alone the last time.
     - A new group begins at share.auto.offset.reset. With share.isolation.level read_committed the
       last stable offset bounds the read, and records of aborted transactions are archived.
+    - Since Kafka 4.2 a request for no records or no bytes ends at once. A negative max_bytes, and
+      before 4.2 none, is an UNKNOWN_SERVER_ERROR of each partition.
     - With max_records, partitions are read in an order that rotates with the session epoch.
     - A partition led by another broker gets NOT_LEADER_OR_FOLLOWER with the leader's address.
     - If a partition's topic does not exist (any more), the request gets UNKNOWN_SERVER_ERROR, since

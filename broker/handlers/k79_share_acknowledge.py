@@ -3,7 +3,9 @@
 Behaviour:
     - Accepts, releases or rejects records that a member of a share group has acquired. A released
       record is delivered again, unless it had its last delivery. Each partition succeeds or fails
-      alone, and then nothing of it has changed but locks that were renewed.
+      alone, and then nothing of it has changed but locks that were renewed. Of a partition that is
+      named twice the last entry counts, and one without acknowledgements is listed only beside
+      others with valid ones.
     - With is_renew_ack (v2) acknowledge type 4 lets the locks of records begin again (KIP-1222).
     - Errors of a partition: INVALID_RECORD_STATE (the member has not acquired the records, or the
       group renews no locks), INVALID_REQUEST, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if

@@ -10,7 +10,8 @@ Behaviour:
     - Statuses say what the group waits for: source topics, internal topics, partition counts that
       fit together, the initial rebalance delay or the assignment interval; what a member lacks
       (client tags, v1); and that a member has asked for a shutdown of the application.
-    - Members with an endpoint get the partitions of all endpoints when these have changed.
+    - Members get the partitions of all endpoints when these have changed. While source topics are
+      missing or do not fit together, such a heartbeat fails with UNKNOWN_SERVER_ERROR.
     - A member is asked for the description of its topology (v1, KIP-1331) if the group has none and
       group.streams.topology.description.plugin.class names a class, whichever: at once, and again
       after 30 s, then after twice as long each time, up to an hour.
