@@ -51,7 +51,7 @@ class Counts:
         self.by_path: Counter[str] = Counter()
         self.read_ns: defaultdict[int, list[int]] = defaultdict(list)
         """CPU times of the reads."""
-        _wrap(Connection, "receive", self._receiving)
+        _wrap(Connection, "respond", self._receiving)
         _wrap(Dispatcher, "dispatch", self._dispatching)
         _wrap(ProduceReplay, "respond", self._replaying_produce)
         _wrap(FetchReplay, "respond", self._replaying_fetch)

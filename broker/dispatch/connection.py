@@ -145,6 +145,11 @@ class Connection:
 
     def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
         """Feed bytes from the client, and handle all requests that can be handled now."""
+        output = self.respond(data, now_ms)
+        return new_output((output, None, False, 0, ())) if isinstance(output, bytes) else output
+
+    def respond(self, data: bytes, now_ms: int) -> bytes | ConnectionOutput:
+        """Do what `receive` does; return only the bytes to write if there are any and no more."""
         if self._close_reason is not None:
             return NOTHING
         reader, replayed = self._reader, 0
@@ -159,8 +164,7 @@ class Connection:
                         self._take_other(other, out, now_ms)
                         return self._advance(out, now_ms)
                     if replayed == len(data):
-                        write = out[0] if len(out) == 1 else b"".join(out)
-                        return new_output((write, None, False, 0, ()))
+                        return (out[0] if len(out) == 1 else b"".join(out)) or NOTHING
             elif key == _FETCH_KEY and self._fetch_replay is not None:
                 response = self._fetch_replay.respond(data, now_ms)
                 if type(response) is bytes:
@@ -176,10 +180,12 @@ class Connection:
         reader.feed(data, replayed)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
-    def _taken(self, response: DispatchResult, out: list[bytes], now_ms: int) -> ConnectionOutput:
+    def _taken(
+        self, response: DispatchResult, out: list[bytes], now_ms: int
+    ) -> bytes | ConnectionOutput:
         """Return the output of the only request."""
         if type(response) is bytes:
-            return new_output((response, None, False, 0, ()))
+            return response
         if response is not None:
             self._take_other(response, out, now_ms)
             if self._pending is not None:

@@ -7,7 +7,7 @@ and `Dispatcher.end`. Any other request takes the ordinary path, which decodes a
 
 from collections.abc import Sequence
 from struct import error as StructError
-from typing import NamedTuple
+from typing import TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
@@ -27,7 +27,7 @@ from protocol.framing import SIZE_BYTES, Frame
 from protocol.pacing import may_pause
 from protocol.produce import ResultFields
 from protocol.produce_decoder import PartitionBatch, read_partitions
-from protocol.produce_template import ProduceTemplate
+from protocol.produce_template import PackResponse, ProduceTemplate, UnpackFrame
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
 _START_BYTES = 12
@@ -40,18 +40,17 @@ _NO_TAGS = b"\0\0\0"
 """Of the partition, the topic and the request."""
 
 
-class _Learnt(NamedTuple):
-    """A template, and what is looked up for its requests while `Cluster.generation` stays."""
+# fmt: off
+_Learnt: TypeAlias = tuple[
+    int, Topic, int, int, int, bytes, int, str | None, int, PackResponse, UnpackFrame, int, bool
+]
+# fmt: on
+"""What is looked up for the requests of a template while `Cluster.generation` stays.
 
-    generation: int
-    topic: Topic
-    """As it is on the broker of the connection."""
-    context: RequestContext
-    """The context of each request that is like no other only in its correlation id and size."""
-    records_at: int
-    """Where the records begin in a frame with its size if theirs has two bytes."""
-    size_max: int
-    template: ProduceTemplate
+The generation, the topic as it is on the broker of the connection, where the records begin in a
+frame with its size if theirs has two bytes, and the largest size; then the first fields of the
+template. It is a plain tuple, for the hot path.
+"""
 
 
 class ProduceReplay:
@@ -59,6 +58,7 @@ class ProduceReplay:
 
     __slots__ = (
         "_cluster",
+        "_context",
         "_dispatcher",
         "_is_used",
         "_learnt",
@@ -66,6 +66,7 @@ class ProduceReplay:
         "_peer",
         "_run",
         "_skip",
+        "_template",
     )
 
     def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
@@ -73,6 +74,9 @@ class ProduceReplay:
         self._cluster = cluster
         self._peer = peer
         self._learnt: _Learnt | None = None
+        self._template: ProduceTemplate
+        self._context: RequestContext
+        """The context of each request that is like no other only in its correlation id and size."""
         self._run = ChargedRun()
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
@@ -92,13 +96,14 @@ class ProduceReplay:
             return
         topic = self._cluster.topics.find(template.name, template.topic_id)
         if topic is not None:
-            self._learnt = _Learnt(
+            self._template = template
+            self._renew_context(now_ms)
+            self._learnt = (
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
-                self._new_context(template, now_ms),
                 _START_BYTES + len(template.prefix) + _ROW_START_BYTES,
                 min(frame_bytes_max, LONG_BODY_BYTES),
-                template,
+                *template[:9],
             )
 
     # Hot path: inlined on purpose.
@@ -113,7 +118,13 @@ class ProduceReplay:
         """
         if self._learnt is None:
             return 0, None
-        generation, topic, context, records_at, size_max, template = self._learnt
+        # fmt: off
+        (
+            generation, topic, records_at, size_max, api, prefix, count, transactional_id, acks,
+            pack_response, unpack_frame, frame_bytes_min, has_row,
+        ) = self._learnt
+        # fmt: on
+        context = self._context
         cluster, dispatcher, session = self._cluster, self._dispatcher, self._peer.session
         if (
             generation != cluster.generation
@@ -125,12 +136,6 @@ class ProduceReplay:
         if context.principal != session.principal:
             context = self._renew_context(now_ms)
         context.now_ms, context.acknowledgements = now_ms, None
-        # fmt: off
-        (
-            api, prefix, count, transactional_id, acks, pack_response, unpack_frame,
-            frame_bytes_min, has_row, _version, _client_id, _name, _topic_id,
-        ) = template
-        # fmt: on
         is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]
         response: DispatchResult = None
@@ -203,18 +208,12 @@ class ProduceReplay:
 
     def _renew_context(self, now_ms: int, run: ChargedRun | None = None) -> RequestContext:
         """Return the context of further requests."""
-        assert self._learnt is not None
-        context = self._new_context(self._learnt.template, now_ms)
-        context.run = run
-        self._learnt = self._learnt._replace(context=context)
-        return context
-
-    def _new_context(self, template: ProduceTemplate, now_ms: int) -> RequestContext:
-        context = replayed_context(ApiKey.PRODUCE, template, self._peer, 0, 0, now_ms)
-        context.is_shared = True
+        context = replayed_context(ApiKey.PRODUCE, self._template, self._peer, 0, 0, now_ms)
+        context.is_shared, context.run = True, run
         # An attribute of the object is found faster than one of its class.
         context.throttle_time_ms, context.shadow, context.stopwatch = 0, None, None
-        context.acknowledgements = context.run = None
+        context.acknowledgements = None
+        self._context = context
         return context
 
     @may_pause
@@ -226,8 +225,7 @@ class ProduceReplay:
         has_error: bool,
     ) -> DispatchResult:
         """Return the response with errors or a throttle time, as `handle_produce` does."""
-        assert self._learnt is not None
-        cluster, template = self._cluster, self._learnt.template
+        cluster, template = self._cluster, self._template
         topic_results = [(template.name, template.topic_id, results)]
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]

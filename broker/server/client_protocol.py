@@ -14,7 +14,7 @@ from broker.config.listener_values import started_value
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
-from broker.responses import WAITING, ConnectionOutput
+from broker.responses import WAITING, ConnectionOutput, new_output
 from broker.server.accept_queue import AcceptQueue
 from broker.server.listener_security import ListenerSecurity
 from broker.server.timer_driver import TimerDriver
@@ -244,7 +244,22 @@ class ClientProtocol(asyncio.Protocol):
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
             return
-        self._receive(connection, data, now_ms)
+        # Handle the read, then have those respond that it wakes.
+        driver = self._timer_driver
+        driver.is_receiving = True
+        try:
+            output = connection.respond(data, now_ms)
+            if not isinstance(output, bytes):
+                if output is not WAITING or self._is_paused:
+                    self._perform(output)
+            elif self._is_paused or self._acknowledgements.is_enabled or self.is_isolated:
+                self._perform(new_output((output, None, False, 0, ())))
+            else:
+                self._transport.write(output)  # nothing of `_perform` but the write
+        finally:
+            driver.is_receiving = False
+            if self._timers.soon_calls:
+                driver.ring_now(now_ms)
 
     def _hold_early(self, data: bytes) -> None:
         """Keep what comes before the broker accepts the connection; drop it if it does not."""
@@ -255,25 +270,6 @@ class ClientProtocol(asyncio.Protocol):
         if len(self._early) > EARLY_BYTES_HIGH and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
-
-    def _receive(self, connection: Connection, data: bytes, now_ms: int) -> None:
-        """Handle a read, then have those respond that it wakes."""
-        driver = self._timer_driver
-        driver.is_receiving = True
-        try:
-            output = connection.receive(data, now_ms)
-            write, close_reason, has_more, muted_until_ms, parts = output
-            is_usual = write and close_reason is None and not (has_more or muted_until_ms or parts)
-            if is_usual and not (
-                self._is_paused or self.is_isolated or self._acknowledgements.is_enabled
-            ):
-                self._transport.write(write)  # nothing of `_perform` but the write
-            elif output is not WAITING or self._is_paused:
-                self._perform(output)
-        finally:
-            driver.is_receiving = False
-            if self._timers.soon_calls:
-                driver.ring_now(now_ms)
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""

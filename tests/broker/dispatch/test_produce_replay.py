@@ -245,8 +245,7 @@ def test_acknowledgements_are_not_kept_after_the_audit() -> None:
         made.do(step)
     replay = made.connections[0]._replay
     assert replay is not None
-    assert replay._learnt is not None
-    assert replay._learnt.context.acknowledgements is None
+    assert replay._context.acknowledgements is None
 
 
 def test_the_journal_has_the_principal_of_each_request() -> None:

@@ -151,7 +151,7 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A request that arrives during a mute ends it.",
         "muting",
-        Connection.receive,
+        Connection.respond,
         "self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING",
         "self._end_mute() or self._advance(out, now_ms)",
     ),
