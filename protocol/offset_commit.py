@@ -4,7 +4,7 @@ Versions from 8 on. Source: OffsetCommitRequest.json and OffsetCommitResponse.js
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import starmap
 from struct import Struct
 from typing import Any, NamedTuple
@@ -137,6 +137,21 @@ def encode_response(
     """
     if api_version < SHORT_VERSION_MIN or len(topics) > COUNT_MAX:
         return None
+    if len(topics) == 1 and len(topics[0][1]) == 1:
+        topic, ((index, error_code),) = topics[0]
+        return _encode_only(topic, index, error_code)
+    return _encode_topics(topics)
+
+
+@lru_cache(maxsize=1024)
+def _encode_only(topic: str | UUID, index: int, error_code: int) -> bytes | None:
+    """Return what `_encode_topics` does for one partition; a client commits it again and again."""
+    return _encode_topics([(topic, [(index, error_code)])])
+
+
+def _encode_topics(
+    topics: Sequence[tuple[str | UUID, Sequence[tuple[int, int]]]],
+) -> bytes | None:
     parts = [_NO_THROTTLE_TIME, _BYTES[len(topics) + 1]]
     for topic, errors in topics:
         if isinstance(topic, UUID):

@@ -10,7 +10,7 @@ from broker.cluster.internal_topics import (
     batch_bytes_max,
     partition_for,
 )
-from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, TopicTable
+from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic, TopicTable
 from broker.config.api_versions import release_of
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -44,8 +44,9 @@ class GroupLog:
     def partition(self, group_id: str) -> Partition | None:
         """Return the partition of a group, or None if there is no such topic or partition."""
         topic = self._topics.get(GROUP_METADATA_TOPIC)
-        if topic is None:
-            return None
+        return None if topic is None else self._partition_of(topic, group_id)
+
+    def _partition_of(self, topic: Topic, group_id: str) -> Partition | None:
         index, partitions = partition_for(group_id, self._partition_count), topic.partitions
         return partitions[index] if index < len(partitions) else None
 
@@ -66,8 +67,8 @@ class GroupLog:
         COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
         is larger than the topic allows.
         """
-        topic, partition = self._topics.get(GROUP_METADATA_TOPIC), self.partition(group_id)
-        if topic is None or partition is None:
+        topic = self._topics.get(GROUP_METADATA_TOPIC)
+        if topic is None or (partition := self._partition_of(topic, group_id)) is None:
             return ErrorCode.NOT_COORDINATOR
         if is_atomic:
             if topic.has_too_few_in_sync(partition):

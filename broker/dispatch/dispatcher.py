@@ -136,7 +136,8 @@ class Dispatcher:
             connection.connection_id, connection.client_host, session.principal, session,
         )
         # fmt: on
-        entry = self.begin(context, buffer, start, end)
+        is_noted = self.notes_requests
+        entry = self.begin(context, buffer, start, end) if is_noted else None
         response: DispatchResult = None
         try:
             if api_version >= route.flexible_min:
@@ -159,7 +160,7 @@ class Dispatcher:
                 response = self._handle(route, context, buffer, position, end, cluster)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             response = closed_by(error, context, self.report_bug)
-        return self.end(context, entry, response)
+        return self.end(context, entry, response) if is_noted else response
 
     @property
     def notes_requests(self) -> bool:

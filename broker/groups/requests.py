@@ -93,3 +93,7 @@ class CommitRequest(NamedTuple):
 
     It then allows STALE_MEMBER_EPOCH, too.
     """
+
+
+new_commit: Callable[[Any], CommitRequest] = partial(tuple.__new__, CommitRequest)
+"""Make a commit from all its fields, in less time than the class takes."""

@@ -152,7 +152,8 @@ def prepare_commit(
     The error codes are those of all offsets of the request, the rest is without the offsets that
     nobody may commit, also the request to check. `expires_ms` is None for the configured retention.
     """
-    group_id, error_codes = request.group_id, []
+    group_id, no_error = request.group_id, ErrorCode.NONE
+    error_codes: list[ErrorCode] = []
     offsets: list[tuple[OffsetKey, CommittedOffset]] = []
     records: list[CoordinatorRecord] = []
     for name, index, offset, leader_epoch, metadata, topic_id in paced(request.offsets):
@@ -162,7 +163,7 @@ def prepare_commit(
         committed = new_committed(
             (offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id)
         )
-        error_codes.append(ErrorCode.NONE)
+        error_codes.append(no_error)
         offsets.append(((group_id, name, index), committed))
         records.append((offset_key(group_id, name, index), offset_value(committed)))
     to_check = request

@@ -29,7 +29,7 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
-from broker.groups.requests import CommitRequest
+from broker.groups.requests import new_commit
 from broker.offset_commit.requested_offsets import (
     PartitionErrors,
     requested_offsets,
@@ -67,15 +67,13 @@ def handle_offset_commit(
     )
     error_codes: tuple[ErrorCode, ...] = ()
     if requested.offsets:
-        commit = CommitRequest(
-            group_id,
-            requested.offsets,
-            request.generation_id_or_member_epoch,
-            request.member_id,
-            request.group_instance_id,
-            request.retention_time_ms,
+        # fmt: off
+        commit = new_commit((
+            group_id, requested.offsets, request.generation_id_or_member_epoch, request.member_id,
+            request.group_instance_id, request.retention_time_ms,
             version >= MISSING_GROUP_VERSION_MIN,
-        )
+        ))
+        # fmt: on
         error_codes = cluster.groups.table.commit(
             commit, context.now_ms, partial(ownership_error, cluster, context.broker_id, group_id)
         )

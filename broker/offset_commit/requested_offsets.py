@@ -6,7 +6,8 @@ partitions. The offsets that it stores or refuses follow. A topic with both is t
 Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `OffsetCommitResponse.Builder`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
@@ -27,6 +28,9 @@ class RequestedOffsets(NamedTuple):
     """Topics, and the partition indexes of their offsets; none without such a partition."""
     missing: dict[Any, PartitionErrors]
     """Topics and partitions that do not exist."""
+
+
+_new_requested: Callable[[Any], RequestedOffsets] = partial(tuple.__new__, RequestedOffsets)
 
 
 @may_pause
@@ -76,7 +80,7 @@ def requested_offsets(
             # fmt: on
         if indexes:
             known.append((key, indexes))
-    return RequestedOffsets(offsets, known, missing)
+    return _new_requested((offsets, known, missing))
 
 
 @may_pause
