@@ -3,6 +3,8 @@
 Source: EndTxnRequest.json and EndTxnResponse.json.
 """
 
+from collections.abc import Callable
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
@@ -28,6 +30,10 @@ class ShortEndTxn(NamedTuple):
     committed: bool
 
 
+_new_end_txn: Callable[[tuple[str, int, int, bool]], ShortEndTxn]
+_new_end_txn = partial(tuple.__new__, ShortEndTxn)
+
+
 def read_end_txn(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortEndTxn | None:
@@ -43,7 +49,7 @@ def read_end_txn(
         return None
     if position != end or transactional_id is None or result > 1:
         return None
-    return ShortEndTxn(transactional_id, producer_id, producer_epoch, result == 1)
+    return _new_end_txn((transactional_id, producer_id, producer_epoch, result == 1))
 
 
 def encode_response(

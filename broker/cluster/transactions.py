@@ -22,7 +22,7 @@ from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import PeriodicTask, TimerCallback
 from broker.transactions.coordinator import ProducerIdAndEpoch, TransactionCoordinator
 from broker.transactions.ending import EndResult
-from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
+from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest, new_marker
 from broker.transactions.transaction import (
     TopicPartition,
     Transaction,
@@ -241,13 +241,13 @@ def _write_all(
             return
         if partition not in remaining:
             continue  # its marker was written in a pause
-        marker = Marker(  # after a pause the coordinator may be another
-            transaction.producer_id,
-            transaction.producer_epoch,
-            coordinating.leader_epoch,
-            transaction.state is TransactionState.PREPARE_COMMIT,
-            transaction.transaction_version,
-        )
+        # After a pause the coordinator may be another.
+        # fmt: off
+        marker = new_marker((
+            transaction.producer_id, transaction.producer_epoch, coordinating.leader_epoch,
+            transaction.state is TransactionState.PREPARE_COMMIT, transaction.transaction_version,
+        ))
+        # fmt: on
         if _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER:
             remaining.pop(partition, None)
 

@@ -150,11 +150,12 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> tuple[list[bytes
             # fmt: on
             if diverging_epoch is not None or (names_leaders and error_code in MOVED):
                 return None
-            middle: bytes | None = no_aborted if aborted is None else none_aborted
+            middle = no_aborted if aborted is None else none_aborted
             if aborted or replica_id != _NO_REPLICA:
-                middle = fetch.encode_middle(version, _pairs(aborted), replica_id)
-                if middle is None:
+                rare = fetch.encode_middle(version, _pairs(aborted), replica_id)
+                if rare is None:
                     return None
+                middle = rare
             total_bytes += record_bytes
             index = cached.partition_index
             offsets = pack(index, error_code, high_watermark, stable_offset, log_start_offset)

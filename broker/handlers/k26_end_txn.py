@@ -17,7 +17,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.transactions import end_requested, takes_long_to_end
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
-from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.coordinator import new_producer
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -43,7 +43,7 @@ def handle_end_txn(
         cluster,
         context.broker_id,
         transactional_id,
-        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
+        new_producer((request.producer_id, request.producer_epoch)),
         is_commit=request.committed,
         transaction_version=EPOCH_BUMP_VERSION_MIN if api_version >= BUMP_VERSION_MIN else 0,
         now_ms=context.now_ms,

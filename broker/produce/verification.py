@@ -9,7 +9,7 @@ Sources: Kafka's `AddPartitionsToTxnManager`, `ReplicaManager.handleProduceAppen
 
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
-from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.coordinator import new_producer
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartition
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import Refused
@@ -64,7 +64,7 @@ def verify_transaction(
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if coordinator.availability is not _UP:
         return ErrorCode.NETWORK_EXCEPTION
-    producer = ProducerIdAndEpoch(producer_id, producer_epoch)
+    producer = new_producer((producer_id, producer_epoch))
     if adds_partition:
         error_code = cluster.transactions.add_partitions(
             transactional_id,

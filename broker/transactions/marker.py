@@ -3,6 +3,8 @@
 Sources: Kafka's `TxnMarkerEntry` and `TransactionMarkerChannelManager`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from broker.pending_response import PendingResponse
@@ -20,6 +22,11 @@ class Marker(NamedTuple):
     is_commit: bool
     transaction_version: int = 0
     """From 2 on the epoch must be newer than that of the transaction (KIP-1228)."""
+
+
+new_marker: Callable[[tuple[int, int, int, bool, int]], Marker]
+new_marker = partial(tuple.__new__, Marker)
+"""Make a marker from all its fields, in less time than the class takes."""
 
 
 class MarkerRequest(NamedTuple):

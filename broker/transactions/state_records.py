@@ -107,40 +107,34 @@ def transaction_batch(
     numbers, and is built in a fraction of the time.
     """
     transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
-    if not _is_usual(log_transaction_version, transactional_id, partitions):
+    is_usual = (
+        log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
+        and len(partitions) <= _SHORT_PARTITIONS_MAX
+        and len(transactional_id) <= _SHORT_ID_LENGTH_MAX
+    )
+    if not is_usual:
         value = transaction_value(
             transaction, log_transaction_version, has_producer_ids=has_producer_ids
         )
         record = transaction_key(transactional_id), value
         return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     state = transaction.state
-    layout = _layout(
+    pack, batch_length, until_timestamps, until_value, partitions_field, end = _layout(
         transactional_id,
         None if state is TransactionState.EMPTY else partitions,
         transaction.transaction_version,
         transaction.previous_producer_id if has_producer_ids else NO_PRODUCER_ID,
         transaction.next_producer_id if has_producer_ids else NO_PRODUCER_ID,
     )
-    return layout.batch(
-        transaction,
-        transaction.producer_epoch,
-        TRANSACTION_STATUS[state],
-        transaction.last_update_ms,
-        base_offset,
-        leader_epoch,
-        timestamp_ms,
+    # fmt: off
+    checked = pack(
+        until_timestamps, timestamp_ms, timestamp_ms, until_value, transaction.producer_id,
+        transaction.producer_epoch, transaction.timeout_ms, TRANSACTION_STATUS[state],
+        partitions_field, transaction.last_update_ms, transaction.start_ms, end,
     )
-
-
-def _is_usual(
-    log_transaction_version: int, transactional_id: str, partitions: tuple[TopicPartition, ...]
-) -> bool:
-    """Return whether the batch of such a record has a layout."""
-    return (
-        log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
-        and len(partitions) <= _SHORT_PARTITIONS_MAX
-        and len(transactional_id) <= _SHORT_ID_LENGTH_MAX
-    )
+    # fmt: on
+    crc = crc32c(checked)
+    return pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
 
 
 class _Layout(NamedTuple):
@@ -155,35 +149,6 @@ class _Layout(NamedTuple):
     """All between the timestamps of the batch and the producer id in the value."""
     partitions: bytes
     end: bytes
-
-    def batch(
-        self,
-        transaction: Transaction,
-        producer_epoch: int,
-        status: int,
-        last_update_ms: int,
-        base_offset: int,
-        leader_epoch: int,
-        now_ms: int,
-    ) -> bytes:
-        """Return the stored batch of a record with these fields and the rest of the transaction."""
-        pack, batch_length, until_timestamps, until_value, partitions, end = self
-        checked = pack(
-            until_timestamps,
-            now_ms,
-            now_ms,
-            until_value,
-            transaction.producer_id,
-            producer_epoch,
-            transaction.timeout_ms,
-            status,
-            partitions,
-            last_update_ms,
-            transaction.start_ms,
-            end,
-        )
-        crc = crc32c(checked)
-        return pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
 
 
 @lru_cache(maxsize=1024)
