@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from broker.config.ip_limits import IP_LIMITS_KEY, limits_by_address
+from broker.config.ip_limits import IP_LIMITS_KEY
+from broker.server.limited_addresses import limits_by_address
 
 
 class Accepted(Protocol):

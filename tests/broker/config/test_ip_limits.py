@@ -1,7 +1,7 @@
 import pytest
 
 from broker.config.broker_config import BrokerConfig
-from broker.config.ip_limits import IP_LIMITS_KEY, limits_by_address, parse_ip_limits
+from broker.config.ip_limits import IP_LIMITS_KEY, parse_ip_limits
 from broker.config.keys import ConfigError
 
 
@@ -27,8 +27,3 @@ def test_another_form_is_refused_at_the_start(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         BrokerConfig.from_overrides({IP_LIMITS_KEY: text})
     assert message in str(caught.value)
-
-
-def test_names_are_looked_up() -> None:
-    assert limits_by_address("localhost:2,no.such.host.invalid:3")["127.0.0.1"] == 2
-    assert limits_by_address("0:0:0:0:0:0:0:1:4") == {"::1": 4}
