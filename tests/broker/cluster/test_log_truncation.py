@@ -7,51 +7,26 @@ from hypothesis import strategies as st
 
 from broker.administration.election import ElectionType, elect_leader
 from broker.administration.epoch_end import epoch_end_offset
-from broker.cluster.cluster import Cluster
 from broker.cluster.failover import start_broker, stop_broker
 from broker.cluster.log_segments import DEFAULT_SETTINGS
 from broker.cluster.log_truncation import truncate_log
 from broker.cluster.paused_followers import pause_follower, resume_follower
-from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.cluster.topics import NO_LEADER
 from broker.cluster.transactions import append_marker
-from broker.produce.append import append_batch
 from broker.transactions.marker import Marker
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.records import read_header, read_records, with_header
+from protocol.records import read_header, with_header
 from tests.batches import make_batch
-from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.cluster.replicated_log import (
+    ALL_BYTES,
+    UNCLEAN,
+    append,
+    ends,
+    replicated,
+    values_of,
+)
+from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.examples import examples
-
-UNCLEAN = {"unclean.leader.election.enable": "true"}
-ALL_BYTES = 2**40
-
-
-def replicated(
-    replicas: tuple[int, ...] = (1, 2), **overrides: str
-) -> tuple[Cluster, Topic, Partition]:
-    cluster = make_cluster(3, **overrides)
-    topic = cluster.create_topic("t", [replicas], UNCLEAN)
-    return cluster, topic, topic.partitions[0]
-
-
-def append(cluster: Cluster, *values: bytes, acks: int = 1, **batch: Any) -> Any:
-    topic = cluster.topics.get("t")
-    assert topic is not None
-    partition = topic.partitions[0]
-    data = make_batch(*values, **batch)
-    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
-    return append_batch(context, cluster, topic, partition, data, 0, len(data), acks=acks)
-
-
-def values_of(partition: Partition) -> list[bytes | None]:
-    log = partition.log
-    batches = log.read(log.log_start_offset, ALL_BYTES, at_least_one=True)
-    return [record.value for batch in batches for record in read_records(batch)]
-
-
-def ends(partition: Partition) -> tuple[int, int]:
-    return partition.log.high_watermark, partition.log.log_end_offset
 
 
 def test_an_unclean_leader_has_only_what_it_had_fetched() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from broker.cluster.offset_gap import leave_gap
 from protocol.records import read_header
-from tests.broker.cluster.test_log_truncation import append, ends, replicated, values_of
+from tests.broker.cluster.replicated_log import append, ends, replicated, values_of
 from tests.broker.cluster_builder import NOW_MS
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from broker.cluster.failover import start_broker, stop_broker
 from broker.cluster.paused_followers import pause_follower, resume_follower
-from tests.broker.cluster.test_log_truncation import append, replicated, values_of
+from tests.broker.cluster.replicated_log import append, replicated, values_of
 from tests.broker.cluster_builder import NOW_MS
 
 
