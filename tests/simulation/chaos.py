@@ -3,7 +3,7 @@
 from random import Random
 from typing import TYPE_CHECKING
 
-from broker.cluster import failover
+from broker.cluster import failover, paused_followers
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
 from broker.cluster.topics import NO_LEADER, Partition
@@ -63,6 +63,7 @@ class Chaos:
             self.add_fault,
             self.add_fault,
             self.move_coordinator,
+            self.pause_follower,
         ]
 
     def do_something(self) -> None:
@@ -79,8 +80,31 @@ class Chaos:
             self._start(node_id)
         for topic in self._cluster.topics.all():
             for partition in topic.partitions:
+                self._resume(partition)
                 if partition.leader_id == NO_LEADER:
                     self._cluster.move_leader(partition, partition.replicas[0], now_ms)
+
+    def pause_follower(self) -> None:
+        """Have a follower lag for some time, while its broker is up."""
+        found = [part for part in self._partitions(None) if len(part.replicas) > 1]
+        if not found:
+            return
+        partition = self._random.choice(found)
+        node_id = self._random.choice(partition.replicas)
+        if node_id != partition.leader_id:
+            self._network.trace(f"broker {node_id} does not follow {partition.topic_name}")
+            now_ms = self._server.clock.now_ms()
+            paused_followers.pause_follower(self._cluster, partition, node_id, now_ms)
+            delay_ms = self._random.randint(1, OUTAGE_MS_MAX)
+            self._network.schedule.after(delay_ms, lambda: self._resume(partition))
+
+    def _resume(self, partition: Partition) -> None:
+        topic = self._cluster.topics.get(partition.topic_name)
+        if topic is not None and partition in topic.partitions:
+            for node_id in partition.paused_followers:
+                paused_followers.resume_follower(
+                    self._cluster, partition, node_id, self._server.clock.now_ms()
+                )
 
     def stop_broker(self) -> None:
         """Stop a broker; the election may come later, or after its restart."""

@@ -15,6 +15,7 @@ from tests.simulation.history import (
 
 TICK_MS = 10
 NO_OFFSET = -1
+ACKS_ALL = -1
 MUTATION_BURST_SECONDS = 11
 """controller.quota.window.num times controller.quota.window.size.seconds."""
 
@@ -87,6 +88,7 @@ def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Ite
     elif facts.acks != 0 and not may_be_gone:
         start = history.log_starts.get(sent.place, 0)
         is_dropped = delivered.offset < start if delivered.has_offset else start > 0
+        is_dropped |= _was_lost(history, sent.place, facts.acks, delivered.offset)
         if not offsets and not is_dropped:
             yield f"{name}: acknowledged at {delivered.offset}, and nowhere"
         elif (
@@ -95,13 +97,29 @@ def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Ite
             yield f"{name}: acknowledged at {delivered.offset}, but stored at {offsets}"
 
 
+def _was_lost(history: History, place: Place, acks: int, offset: int) -> bool:
+    """Return whether an election may have lost an acknowledged record; -1 for any offset.
+
+    A clean one loses only what is not committed: no record with acks=all.
+    """
+    return (history.elects_unclean or acks != ACKS_ALL) and any(
+        offset < 0 or cut.offset <= offset < cut.end_offset for cut in history.cuts.get(place, ())
+    )
+
+
 def reads(history: History) -> Iterator[str]:
-    """Consumers read the stored records, at the same offsets."""
-    yield from history.rewritten
+    """Consumers read the stored records, at the same offsets.
+
+    After an unclean election others may be there.
+    """
+    if not history.elects_unclean:
+        yield from history.rewritten
     for place, seen in history.seen.items():
         final = {record.offset: record.value for record in history.log.get(place, [])}
         start = history.log_starts.get(place, 0)
         for offset, (value, _) in seen.items():
+            if _was_lost(history, place, ACKS_ALL, offset):
+                continue
             if offset >= start and final.get(offset) != value:
                 yield f"{place} offset {offset}: seen as {value!r}, stored {final.get(offset)!r}"
 

@@ -1,8 +1,10 @@
 """What clients saw; the checkers read it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from broker.cluster.changed_offsets import LogCut
 from client.producer.delivery import Delivered, DeliveryOutcome
 
 Place = tuple[str, int]
@@ -271,6 +273,10 @@ class History:
     """The records at the end of the world."""
     log_starts: dict[Place, int] = field(default_factory=dict)
     """The log start offsets at the end."""
+    cuts: dict[Place, Sequence[LogCut]] = field(default_factory=dict)
+    """Where and when logs lost their ends."""
+    elects_unclean: bool = False
+    """Whether a replica that is not in sync may lead, and committed records be lost."""
     internal_errors: list[str] = field(default_factory=list)
     audit: list[str] = field(default_factory=list)
     """Findings of the broker's audit."""

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from broker.audit.comparison import audit_cluster
+from broker.audit.comparison import FindingKind, audit_cluster
 from broker.cluster.topics import Topic
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.connection import Connection
@@ -131,6 +131,7 @@ class World:
         self.libraries: list[LibraryProducer] = []
         self.members: list[GroupMember] = []
         self.admins: list[AdminClient] = []
+        self.history.elects_unclean = self._random("unclean elections").random() < 0.2
         self._make_topics()
         self._make_clients()
         self.chaos = Chaos(
@@ -199,6 +200,8 @@ class World:
             factor = self.random.randint(1, self.broker_count)
             in_sync_min = self._random(f"{name} in sync").choice((1, 2, 2))
             overrides = {"min.insync.replicas": str(in_sync_min)}
+            if self.history.elects_unclean:
+                overrides["unclean.leader.election.enable"] = "true"
             if self.server.pauses.is_active:
                 # So the records of a batch are read, which may pause.
                 overrides["message.timestamp.before.max.ms"] = str(START_MS)
@@ -353,7 +356,11 @@ class World:
         with self.server.pauses.in_short_requests():
             self._live()
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
-        self.history.audit += map(str, report.comparison.findings)
+        self.history.audit += [
+            str(finding)
+            for finding in report.comparison.findings
+            if finding.kind is not FindingKind.LOST_BY_ELECTION
+        ]
         violations = self._check()
         for violation in violations:
             self.trace(f"VIOLATION {violation}")
@@ -614,6 +621,7 @@ class World:
                 for partition in topic.partitions:
                     place = topic.name, partition.partition_index
                     self.history.log_starts[place] = partition.log.log_start_offset
+                    self.history.cuts[place] = partition.log.cuts
                     self.history.log[place] = self._read_log(
                         place, partition.leader_id, partition.log.log_start_offset, topic.topic_id
                     )

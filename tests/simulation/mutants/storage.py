@@ -275,7 +275,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The first replica that is up leads, in sync or not.",
         "metadata",
-        failover._elect,
+        failover.elect,
         "clean_leader(partition, partition.replicas, cluster.is_alive)",
         "partition.replicas[0]",
     ),
