@@ -13,6 +13,8 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, Partition
+from broker.groups.group import Group
+from broker.groups.group_table import GroupTable
 from broker.groups.results import CommittedOffset
 from broker.transactions.state_records import transaction_of
 from protocol import coordinator_records as schema
@@ -104,7 +106,12 @@ def _load_groups(
     }
     for group_id, data in restarted.items():
         if group_id is not None:
-            table.restart(group_id, now_ms, is_left=left.value(data) is not None)
+            _restart(
+                table,
+                group_id,
+                decode_value(GROUP_RECORDS, decoded[data], left.value(data)),
+                now_ms,
+            )
     for data, key in decoded.items():
         if record_type(key) == offsets_type:
             committed = _committed(key, left.value(data))
@@ -114,6 +121,14 @@ def _load_groups(
                 group.offsets.put(key.topic, key.partition, committed)
             elif group is not None:
                 group.offsets.remove(key.topic, key.partition)
+
+
+def _restart(table: GroupTable, group_id: str, value: Any, now_ms: int) -> None:
+    """Forget the members of a group; a classic one goes on behind the generation that is left."""
+    table.restart(group_id, now_ms, is_left=value is not None)
+    group = table.get(group_id)
+    if isinstance(group, Group):
+        group.generation_id = getattr(value, "generation", group.generation_id)
 
 
 def _committed(key: Any, data: bytes | None) -> CommittedOffset | None:

@@ -37,10 +37,12 @@ def lead_out_of_sync(
 ) -> None:
     """Prepare a replica that is not in sync for leading: the log ends where its own does.
 
-    `is_clean` is false if committed records may be missing in it.
+    `is_clean` is false if committed records may be missing in it. A clean leader of an internal
+    topic has all records: coordinators do not wait until what they write is committed.
     """
     end_offset = partition.end_of(leader_id)
-    if end_offset < partition.log.log_end_offset:
+    has_all = is_clean and partition.compaction is not None
+    if end_offset < partition.log.log_end_offset and not has_all:
         _lose_end(cluster, partition, end_offset, now_ms)
     cluster.set_isr(partition, [leader_id], now_ms, is_clean=is_clean)
 

@@ -115,12 +115,14 @@ def test_a_group_whose_members_were_lost_is_there_without_them() -> None:
     work.do([("commit", "g")])
     group = work.cluster.groups.table.get("g")
     assert isinstance(group, Group)
-    work.cluster.groups.table.write_metadata(group, NOW_MS)
+    for generation_id in (3, 4):
+        group.generation_id = generation_id
+        work.cluster.groups.table.write_metadata(group, NOW_MS)
     partition = work.partition(GROUP_METADATA_TOPIC)
     truncate_log(work.cluster, partition, partition.log.log_end_offset - 1, NOW_MS)
     again = work.cluster.groups.table.get("g")
     assert again is not group
     assert isinstance(again, Group)
-    assert len(again.offsets) == 1
+    assert (len(again.offsets), again.generation_id) == (1, 3)
     truncate_log(work.cluster, partition, 0, NOW_MS)
     assert work.offsets() == {name: ([], False) for name in GROUPS}
