@@ -39,7 +39,9 @@ def equal_records(data: bytes, begin: int, index: int, count_max: int) -> EqualR
     if count < _EQUAL_MIN:
         return None
     try:
-        lengths, delta_at, offset_at, stop, is_keyless = _layout(data, begin, 1 if is_short else 2)
+        lengths, delta_at, offset_at, stop, is_keyless = record_layout(
+            data, begin, 1 if is_short else 2
+        )
     except IndexError:
         return None
     size = stop - begin
@@ -58,7 +60,9 @@ def equal_records(data: bytes, begin: int, index: int, count_max: int) -> EqualR
     return EqualRecords(count, stop, first_delta, *extremes, is_keyless)
 
 
-def _layout(data: bytes, begin: int, offset_bytes: int) -> tuple[list[int], int, int, int, bool]:
+def record_layout(
+    data: bytes, begin: int, offset_bytes: int
+) -> tuple[list[int], int, int, int, bool]:
     """Return where a record has its lengths, its timestamp, its offset, its end, and has it no key.
 
     Raises:

@@ -39,8 +39,6 @@ Behaviour:
 Gaps:
     - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
       at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
-    - The record of a batch that has one record and no compression is only looked at if the topic
-      is compacted, bounds timestamps of the past, or compresses its batches.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,6 +17,7 @@ from broker.produce.batch_refusal import (
     BatchRefusal,
 )
 from broker.produce.record_check import check_records
+from broker.produce.single_records import SHAPES, learn_single
 from broker.produce.stored_batch import StoredBatch
 from protocol import records
 from protocol.checksum import crc32c
@@ -26,8 +27,6 @@ from protocol.pacing import may_pause
 from protocol.produce import ZSTD_VERSION_MIN
 from protocol.records import (
     COMPRESSION_MASK,
-    CONTROL_FLAG,
-    LOG_APPEND_TIME_FLAG,
     BatchHeader,
     HeaderFields,
 )
@@ -46,7 +45,6 @@ _PRODUCER_ID_END = 51
 _CORRUPT = BatchRefusal(ErrorCode.CORRUPT_MESSAGE)
 _INVALID = BatchRefusal(ErrorCode.INVALID_RECORD)
 _FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
-_INSIDE_FLAGS = COMPRESSION_MASK | LOG_APPEND_TIME_FLAG | CONTROL_FLAG
 
 
 ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
@@ -145,8 +143,7 @@ def check_batch(
 ) -> BatchRefusal | StoredBatch | None:
     """Return why a batch must not be stored, or what is stored instead; None if it is stored as is.
 
-    `covered` are the bytes that its CRC covers, which are all behind its CRC. The record of a batch
-    with a single one, which is not compressed, is only looked at if the topic asks for it.
+    `covered` are the bytes that its CRC covers, which are all behind its CRC.
     """
     (
         base_offset,
@@ -154,14 +151,14 @@ def check_batch(
         _leader_epoch,
         _magic,
         crc,
-        attributes,
-        last_delta,
+        _attributes,
+        _last_delta,
         base_timestamp,
         max_timestamp,
         producer_id,
         _producer_epoch,
         base_sequence,
-        count,
+        _count,
     ) = header
     size = length + _LOG_OVERHEAD_BYTES
     if base_offset != 0:
@@ -170,10 +167,9 @@ def check_batch(
         return TOO_LARGE
     if crc32c(covered) != crc:
         return _CORRUPT
+    getter, known = SHAPES[length]
     if (
-        last_delta
-        or count != 1
-        or attributes & _INSIDE_FLAGS
+        (getter(covered) not in known and not learn_single(length, covered))
         or topic.checks_records
         or max_timestamp > now_ms + topic.timestamp_after_max_ms
         or max_timestamp != base_timestamp

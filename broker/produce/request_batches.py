@@ -132,7 +132,8 @@ def _merge(topics: Sequence[ReadTopic]) -> CheckedBatches:
             header = batch[3]
             key = (topic_key, batch[0])
             if isinstance(header, BatchRefusal):
-                refused[key] = header
+                if batch[1] >= 0:  # null is not looked at, and another batch takes its place
+                    refused[key] = header
                 chosen.setdefault(key, batch)
             else:
                 chosen[key] = batch
