@@ -6,6 +6,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.log_cleaning import LogCleaning
 from broker.cluster.log_to_clean import CleaningSettings, log_to_clean
 from broker.cluster.topics import Partition, Topic
+from broker.config.api_versions import release_of
 from broker.log import log as server_log
 from protocol.pacing import may_pause, paced_stream
 from protocol.records import OversizedRecordError
@@ -35,7 +36,9 @@ def cleaning_steps(
 
     A cleaning that somebody asks for comes whether the log is dirty or not, and also takes what was
     the active segment. In any case records stay that `min.compaction.lag.ms` protects, and those
-    behind the last stable offset. A log that cannot be cleaned is left alone from then on.
+    behind the last stable offset. The last batch of the cleaned part stays without its records;
+    since Kafka 4.4 only the one that ends at the high watermark does. A log that cannot be cleaned
+    is left alone from then on.
     """
     log = partition.log
     own = topic.on_broker(partition.leader_id)
@@ -49,7 +52,9 @@ def cleaning_steps(
     found = log_to_clean(partition, settings, now_ms, is_asked_for=is_asked_for)
     if found is None:
         return None
-    cleaning = LogCleaning(partition, found, settings)
+    keeps_end_of_log = release_of(cluster.config.for_broker(partition.leader_id)) >= (4, 4)
+    kept_end_offset = log.high_watermark if keeps_end_of_log else found.end_offset
+    cleaning = LogCleaning(partition, found, settings, kept_end_offset)
     broker = cluster.brokers.get(partition.leader_id)
     try:
         for _ in cleaning.steps(own.segment_settings):

@@ -40,8 +40,16 @@ BATCHES_PER_STEP = 250
 class LogCleaning:
     """One cleaning of a log. Batches may be appended between its steps."""
 
-    def __init__(self, partition: Partition, found: LogToClean, settings: CleaningSettings) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        found: LogToClean,
+        settings: CleaningSettings,
+        kept_end_offset: int,
+    ) -> None:
+        """A batch that ends at `kept_end_offset` stays, if need be without its records."""
         self._partition = partition
+        self._kept_end_offset = kept_end_offset
         self._found = found
         self._now_ms = found.now_ms
         self._delete_retention_ms = settings.delete_retention_ms
@@ -147,7 +155,7 @@ class LogCleaning:
             if decoded is None:
                 return batch
             records = decoded
-        is_needed_empty = _last_offset(header) + 1 == self._found.end_offset or (
+        is_needed_empty = _last_offset(header) + 1 == self._kept_end_offset or (
             self._is_last_of_producer(header, is_control=is_control)
         )
         left = records

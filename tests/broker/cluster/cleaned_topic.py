@@ -33,8 +33,8 @@ Pair = tuple[bytes | None, bytes | None]
 class CleanedTopic:
     """A topic with one partition in a cluster with its tasks."""
 
-    def __init__(self, **config: str) -> None:
-        self.cluster: Cluster = make_cluster()
+    def __init__(self, release: str = "4.4", **config: str) -> None:
+        self.cluster: Cluster = make_cluster(**{"broker.api.versions": release})
         start_background_tasks(self.cluster, NOW_MS)
         self.now_ms = NOW_MS
         overrides = CONFIG | {name.replace("_", "."): value for name, value in config.items()}

@@ -63,6 +63,27 @@ def test_young_records_and_open_transactions_stay() -> None:
     assert log.seen() == [(2, b"k")]
 
 
+@pytest.mark.parametrize(("release", "left_count"), [("4.3", 2), ("4.4", 1)])
+def test_the_end_of_the_cleaned_part_stays_without_records_until_kafka_4_4(
+    release: str, left_count: int
+) -> None:
+    log = CleanedTopic(release, min_compaction_lag_ms=str(HOUR_MS))
+    log.append((None, b"goes"))
+    assert compacted(log) is None  # the next record begins a segment
+    log.now_ms += HOUR_MS + 1
+    log.append((b"k", b"young"))
+    cleaning = compacted(log)
+    assert cleaning is not None
+    assert (cleaning.removed_count, cleaning.end_offset) == (1, 1)
+    assert len(log.batches()) == left_count
+    assert log.seen() == [(1, b"k")]
+    log.now_ms += HOUR_MS + 1
+    log.append((None, b"the last one"))
+    log.now_ms += HOUR_MS + 1
+    assert compacted(log) is not None
+    assert [len(batch) for batch in log.batches()][-1] == 61
+
+
 def test_an_empty_log_and_one_that_is_not_compacted_stay_as_they_are() -> None:
     assert compacted(CleanedTopic()) is None
     log = CleanedTopic(cleanup_policy="delete")
