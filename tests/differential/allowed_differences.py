@@ -32,6 +32,7 @@ class AllowedDifference:
     releases: tuple[str, ...] = ()
 
 
+_SPREAD_TOPICS = ("__consumer_offsets", "__share_group_state", "__transaction_state")
 _BEFORE_4 = ("3.9",)
 _BEFORE_4_1 = ("3.9", "4.0")
 _RESOURCE_TYPES = frozenset(ResourceType)
@@ -185,7 +186,7 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             place=f"*topics[{topic}]*",
             brokers_min=2,
         )
-        for topic in ("__consumer_offsets", "__transaction_state")
+        for topic in _SPREAD_TOPICS
         for kind in ("missing", "extra")
     ),
     AllowedDifference(
@@ -223,7 +224,7 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             place=f"topics[{topic}]*",
             brokers_min=2,
         )
-        for topic in ("__consumer_offsets", "__transaction_state")
+        for topic in _SPREAD_TOPICS
         for api in ("DescribeTopicPartitions", "Metadata")
         for name in ("leader_id", "replica_nodes", "isr_nodes")
     ),
