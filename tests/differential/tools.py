@@ -52,7 +52,7 @@ _AT_ONCE = {
 """A member of a streams group gets its tasks with the first heartbeat, also on Apache Kafka."""
 # Longer than any command waits for records, `--timeout-ms 60000`, also on a busy machine.
 _LIMIT_MS = 120_000
-_OWN_JVM_TIMEOUT_S = 120
+_OWN_JVM_TIMEOUT_S = 300
 _PACKAGE = "org.apache.kafka.tools"
 
 TOOLS: dict[str, str] = {
