@@ -66,11 +66,8 @@ def _set_texts(cluster: Cluster) -> Iterator[tuple[ResourceType, str, Mapping[st
     config = cluster.config
     yield ResourceType.BROKER, "", {**config.overrides, **config.dynamic_default}
     for node_id in sorted(config.ids_of_different_brokers()):
-        texts = {
-            **config.overrides_by_broker.get(node_id, {}),
-            **config.dynamic_layer(node_id),
-        }
-        yield ResourceType.BROKER, str(node_id), texts
+        started_with = config.overrides_by_broker.get(node_id, {})
+        yield ResourceType.BROKER, str(node_id), {**started_with, **config.dynamic_layer(node_id)}
     for topic in cluster.topics.all():
         if not topic.is_internal:
             yield ResourceType.TOPIC, topic.name, topic.config.overrides
