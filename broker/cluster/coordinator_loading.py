@@ -26,6 +26,7 @@ from protocol.coordinator_records import (
     decode_value,
     record_type,
 )
+from protocol.pacing import may_pause, no_pause
 from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
 
 _Values = dict[bytes, tuple[int, bytes | None]]
@@ -36,10 +37,11 @@ def load_what_is_left(
     cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
 ) -> None:
     """Have coordinators forget what they know from lost batches of an internal partition."""
-    if partition.topic_name == GROUP_METADATA_TOPIC:
-        _load_groups(cluster, partition, lost, now_ms)
-    elif partition.topic_name == TRANSACTION_STATE_TOPIC:
-        _load_transactions(cluster, partition, lost)
+    with no_pause():
+        if partition.topic_name == GROUP_METADATA_TOPIC:
+            _load_groups(cluster, partition, lost, now_ms)
+        elif partition.topic_name == TRANSACTION_STATE_TOPIC:
+            _load_transactions(cluster, partition, lost)
 
 
 class _Replayed:
@@ -81,6 +83,7 @@ class _Replayed:
                 self.values[key] = record
 
 
+@may_pause
 def _load_groups(
     cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
 ) -> None:
@@ -123,6 +126,7 @@ def _load_groups(
                 group.offsets.remove(key.topic, key.partition)
 
 
+@may_pause
 def _restart(table: GroupTable, group_id: str, value: Any, now_ms: int) -> None:
     """Forget the members of a group; a classic one goes on behind the generation that is left."""
     table.restart(group_id, now_ms, is_left=value is not None)

@@ -91,7 +91,6 @@ def truncate_partition(admin: Admin, path: PartitionPath, body: TruncateBody) ->
     turn_kind=TurnKind.EXCLUSIVE,
     further_rules="The topic is internal, or the partition has no leader",
 )
-@may_pause
 def leave_partition_gap(admin: Admin, path: PartitionPath, body: GapBody) -> PartitionView:
     """Leave offsets without records at the end of a log, as compaction does.
 
