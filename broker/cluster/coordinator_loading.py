@@ -33,6 +33,7 @@ _Values = dict[bytes, tuple[int, bytes | None]]
 """By key: the offset of the record, and the value."""
 
 
+@may_pause
 def load_what_is_left(
     cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
 ) -> None:

@@ -47,6 +47,7 @@ def lead_out_of_sync(
     cluster.set_isr(partition, [leader_id], now_ms, is_clean=is_clean)
 
 
+@may_pause
 def truncate_log(cluster: Cluster, partition: Partition, offset: int, now_ms: int) -> None:
     """Have a log end at `offset`, which is in it, as if no replica in sync had survived.
 
@@ -62,6 +63,7 @@ def truncate_log(cluster: Cluster, partition: Partition, offset: int, now_ms: in
     cluster.set_leader(partition, leader_id, now_ms)
 
 
+@may_pause
 def _lose_end(
     cluster: Cluster,
     partition: Partition,
