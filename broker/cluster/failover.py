@@ -147,7 +147,7 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     for topic, partition in _partitions(cluster):
         _leave_isr(cluster, partition, node_id, now_ms)
         if partition.leader_id == node_id:
-            _elect(cluster, topic, partition, now_ms)
+            elect(cluster, topic, partition, now_ms)
 
 
 @may_pause
@@ -173,14 +173,14 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
         if node_id not in partition.replicas:
             continue
         if partition.leader_id == NO_LEADER:
-            _elect(cluster, topic, partition, now_ms)
+            elect(cluster, topic, partition, now_ms)
         if partition.leader_id != NO_LEADER:
             cluster.expand_isr(partition, now_ms)
         complete_reassignment(cluster, partition, now_ms)
 
 
 @may_pause
-def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
+def elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
     """Elect the first replica that is up and in sync, or just up where the topic allows it.
 
     One that is not in sync has only what it fetched: the log ends there.
