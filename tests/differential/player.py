@@ -27,7 +27,7 @@ from tests.differential.conversation import (
 )
 
 RESPONSE_TIMEOUT_S = 12
-_LEADERS_TIMEOUT_S = 5
+_LEADERS_TIMEOUT_S = 30
 CLOSED = {"connection": "closed"}
 SILENT = {"connection": "no response"}
 _HAS_LATER_EFFECTS = frozenset(
