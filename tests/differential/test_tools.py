@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from scenarios.maven import CannotRunError
+from tests.differential.tool_output import comparable
 from tests.differential.tools import (
     COMPARED_RELEASES,
     TOOLS,
@@ -96,6 +97,15 @@ def test_lines_of_only_one_output_are_named() -> None:
     assert differing_lines("a\nb", "a\nc") == ["Kafka: b", "ours:  c"]
     assert differing_lines("a\nb", "b\na") == ["the same lines in another order, or not as often"]
     assert differing_lines("a\nb 1\nc", "a\nc\nb 2", ["^b"]) == []
+
+
+def test_the_order_of_keys_in_a_line_of_json_does_not_count() -> None:
+    outputs = ['a\n{"topic":"t","partition":1}', 'a\n{"partition":1,"topic":"t"}', "a\n{b}"]
+    kafka, ours, other = (
+        comparable(text, has_own_numbers=False, has_any_order=False) for text in outputs
+    )
+    assert kafka == ours
+    assert other == outputs[-1]
 
 
 def test_a_session_has_the_files_that_its_commands_name() -> None:
