@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from broker.dispatch import produce_replay
 from broker.dispatch.produce_replay import ProduceReplay
 from broker.journal.lines import Entry
+from broker.responses import NOTHING
 from tests.batches import make_batch
 from tests.broker.connection_driver import NOW_MS
 from tests.broker.dispatch.produce_plans import plans
@@ -254,3 +255,13 @@ def test_the_journal_has_the_principal_of_each_request() -> None:
         made.do(step)
     users = [line.context.principal for line in made.dispatcher.journal if isinstance(line, Entry)]
     assert users == ["ANONYMOUS"] * 6 + ["alice"] * 3
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+def test_a_read_is_answered_with_bytes_or_with_nothing(acks: int) -> None:
+    produce = Produce(acks=acks)
+    made = Run()
+    for _ in range(4):
+        made.do(produce)
+    output = made.connections[0].respond(made._frame(produce), made.now_ms)
+    assert output is NOTHING if acks == 0 else isinstance(output, bytes)
