@@ -107,9 +107,10 @@ def read_partitions(
     is_final = False
     for cached in paced_elements(requested):
         data = read_partition(cluster, params, cached, bytes_max, byte_count == 0)
+        if not is_in_session or must_send(cached, data):
+            sent.append((cached, data))
         batches = data.batches
         if batches:
-            sent.append((cached, data))
             batch_count += len(batches)
             if batch_count > SHORT_BATCHES_MAX and not params.takes_turns:
                 raise ManyBatchesError
@@ -123,8 +124,6 @@ def read_partitions(
                 or data.preferred_read_replica != LEADER
                 or data.diverging_epoch is not None
             )
-            if not is_in_session or must_send(cached, data):
-                sent.append((cached, data))
         # As in Kafka, only the first partition fails.
         bytes_max = max(bytes_max, 0)
     return _new_result((sent, is_final or byte_count >= params.bytes_min))

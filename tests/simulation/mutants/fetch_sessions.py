@@ -53,7 +53,7 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
         "A response names a session that its client does not have.",
         "fetch_sessions",
         fetch_response._note_sent,
-        "return session.session.session_id",
-        "return session.session.session_id + 1",
+        "return known.session_id",
+        "return known.session_id + 1",
     ),
 )
