@@ -51,6 +51,22 @@ def test_the_page_shows_the_state_and_new_requests(
     billing.close()
 
 
+def test_keys_without_an_effect_are_under_the_brokers(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    expect(page.locator("#brokers .broker")).to_have_count(3)
+    expect(page.locator("#configs-part")).to_be_hidden()
+    throttled = {"leader.replication.throttled.replicas": "*"}
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "config": throttled})
+    expect(page.locator("#configs-count")).to_have_text("1 key without an effect")
+    page.locator("#configs-count").click()
+    row = page.locator("#configs tr").last
+    expect(row).to_contain_text("leader.replication.throttled.replicas")
+    expect(row).to_contain_text("topic orders")
+    expect(row).to_contain_text("Replicas share one log")
+    accessibility.check(page)
+
+
 def test_the_page_fits_a_phone_screen(
     cluster: Cluster, page: Page, accessibility: Accessibility
 ) -> None:
