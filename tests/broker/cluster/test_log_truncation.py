@@ -160,10 +160,15 @@ class Writer:
             elif name in {"idempotent", "begin"}:
                 sequence = self.sequences.get(number, 0)
                 self.sequences[number] = sequence + 2
-                producer = {"producer_id": number, "producer_epoch": 0, "base_sequence": sequence}
-                is_transactional = name == "begin"
-                batch = make_batch(b"v", b"w", is_transactional=is_transactional, **producer)
-                self._append(batch, producer)
+                batch = make_batch(
+                    b"v",
+                    b"w",
+                    producer_id=number,
+                    producer_epoch=0,
+                    base_sequence=sequence,
+                    is_transactional=name == "begin",
+                )
+                self._append(batch)
             elif name == "leader":
                 self.cluster.move_leader(self.partition, number, NOW_MS)
             elif name == "segments":
@@ -172,14 +177,16 @@ class Writer:
                 marker = Marker(number, 0, 3, name == "commit", 0)
                 append_marker(self.cluster, self.topic, self.partition, marker, NOW_MS)
 
-    def _append(self, batch: bytes, producer: dict[str, int] | None = None) -> None:
+    def _append(self, batch: bytes) -> None:
         partition, header = self.partition, read_header(batch, 0)
         log, epoch = partition.log, partition.leader_epoch
         base_offset = log.log_end_offset
         count = header.last_offset_delta + 1
-        if producer is not None:
+        if header.producer_id >= 0:
             partition.producers.apply(
-                *producer.values(),
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
                 header.last_offset_delta,
                 base_offset,
                 header.max_timestamp,
