@@ -70,6 +70,14 @@ def test_of_a_partition_that_occurs_twice_the_last_valid_batch_counts() -> None:
     assert (key, refusal.error_code) == (("t", 0), ErrorCode.INVALID_RECORD)
 
 
+def test_a_batch_takes_the_place_of_null_before_it() -> None:
+    found = read((0, None), (0, LAST))
+    assert counts(found) == [(0, 2)]
+    assert not isinstance(found, BatchRefusal)
+    assert found[1] == {}
+    assert counts(read((0, None))) == [(0, ErrorCode.INVALID_RECORD)]
+
+
 def test_a_transactional_batch_without_a_transactional_id_fails_the_request() -> None:
     for batch in (transactional(5), transactional(5) * 2):
         refusal = read((0, FIRST), (1, batch))
