@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
 from protocol.message_schema import schema_of
+from tests.differential.batch_values import batches, stored_form
 from tests.differential.conversation import (
     RELEASE,
     Connection,
@@ -33,7 +34,7 @@ from tests.differential.preparations import (
     Versions,
     send,
 )
-from tests.differential.values import STRUCTS, batches, leaf, stored_form
+from tests.differential.values import STRUCTS, leaf
 
 
 @dataclass(frozen=True, slots=True)

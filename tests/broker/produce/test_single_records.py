@@ -85,13 +85,13 @@ def test_batches_that_are_not_plain_are_left_to_the_full_check() -> None:
 
 def test_few_forms_of_one_size_are_remembered() -> None:
     for flags in range(0x40, 0x80, 0x10):
-        plain = bytearray(make_batch(b"a"))
-        plain[22] = flags & ~0x20
-        assert learn(bytes(plain))
-    _getter, known = SHAPES[len(plain) - 12]
+        flagged = bytearray(make_batch(b"a"))
+        flagged[22] = flags & ~0x20
+        assert learn(bytes(flagged))
+    _getter, known = SHAPES[len(flagged) - 12]
     assert len(known) == single_records._KNOWN_MAX
     assert learn(make_batch(b"", key=b"ka"))
-    assert len(SHAPES[len(plain) - 12][1]) == 1
+    assert len(SHAPES[len(flagged) - 12][1]) == 1
 
 
 def test_a_large_batch_is_not_remembered() -> None:
