@@ -291,12 +291,8 @@ def read_partition(  # noqa: C901, PLR0912
         if partition.leader_id == params.broker_id:
             replica_id = preferred_read_replica(cluster, partition, params.rack_id, fetch_offset)
             if replica_id != LEADER:
-                # fmt: off
-                return FetchPartitionData(
-                    _NO_ERROR, high_watermark, stable_offset, log_start_offset,
-                    preferred_read_replica=replica_id,
-                )
-                # fmt: on
+                offsets = high_watermark, stable_offset, log_start_offset
+                return FetchPartitionData(_NO_ERROR, *offsets, preferred_read_replica=replica_id)
         elif params.broker_id in partition.replica_ends:
             replica_end = partition.end_of(params.broker_id)
             if fetch_offset > replica_end:
@@ -310,11 +306,8 @@ def read_partition(  # noqa: C901, PLR0912
         if end == UNDEFINED:
             return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
         if end[0] < cached.last_fetched_epoch or end[1] < fetch_offset:
-            # fmt: off
-            return FetchPartitionData(
-                _NO_ERROR, high_watermark, stable_offset, log_start_offset, diverging_epoch=end
-            )
-            # fmt: on
+            offsets = high_watermark, stable_offset, log_start_offset
+            return FetchPartitionData(_NO_ERROR, *offsets, diverging_epoch=end)
     if fetch_offset > log.log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     reads_committed = params.reads_committed
