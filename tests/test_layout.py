@@ -66,6 +66,7 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 HOT_LOOPS = {
     "broker/dispatch/produce_replay.py: respond",
+    "broker/fetch/partition_read.py: read_partition",
     "broker/produce/append.py: accept_batches",
     "protocol/record_scan.py: _scan_plain",
 }

@@ -38,10 +38,12 @@ def load_what_is_left(
     cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
 ) -> None:
     """Have coordinators forget what they know from lost batches of an internal partition."""
-    with no_pause():
-        if partition.topic_name == GROUP_METADATA_TOPIC:
-            _load_groups(cluster, partition, lost, now_ms)
-        elif partition.topic_name == TRANSACTION_STATE_TOPIC:
+    if partition.topic_name == GROUP_METADATA_TOPIC:
+        gone = _Replayed(lost)
+        _restart_groups(cluster.groups.table, partition, gone, now_ms)
+        _load_offsets(cluster.groups.table, partition, gone, now_ms)
+    elif partition.topic_name == TRANSACTION_STATE_TOPIC:
+        with no_pause():
             _load_transactions(cluster, partition, lost)
 
 
@@ -85,46 +87,56 @@ class _Replayed:
 
 
 @may_pause
-def _load_groups(
-    cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
+def _restart_groups(
+    table: GroupTable, partition: Partition, gone: "_Replayed", now_ms: int
 ) -> None:
-    gone, left = _Replayed(lost), _Replayed(partition.log.rewind())
-    keys = set(gone.values).union(*gone.written.values())
-    keys = keys.union(*(left.written[producer_id] for producer_id in gone.ended))
-    table, index = cluster.groups.table, partition.partition_index
+    """Forget the members of each group of which lost records are not about offsets."""
     offsets_type = record_type(schema.OffsetCommitKey)
+    left = _Replayed(partition.log.rewind())
+    restarted = {}
+    for data in _lost_keys(gone, left):
+        key = decode_key(GROUP_RECORDS, data)
+        if record_type(key) != offsets_type:
+            group_id = getattr(key, "group_id", None) or getattr(key, "group", None)
+            restarted[group_id] = decode_value(GROUP_RECORDS, key, left.value(data))
+    for group_id, value in restarted.items():
+        if group_id is not None:
+            _restart(table, group_id, value, now_ms)
+
+
+@may_pause
+def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", now_ms: int) -> None:
+    """Have groups know the committed and pending offsets that are left."""
+    offsets_type, index = record_type(schema.OffsetCommitKey), partition.partition_index
     for producer_id in gone.ended | gone.written.keys():
         for _ in table.transactional_offsets.complete(index, producer_id):
             pass
-        for data, (_offset, value) in left.open.get(producer_id, {}).items():
+    with no_pause():
+        # What was committed during a pause is among the records that are left.
+        left = _Replayed(partition.log.rewind())
+        for producer_id in gone.ended | gone.written.keys():
+            for data, (_offset, value) in left.open.get(producer_id, {}).items():
+                key = decode_key(GROUP_RECORDS, data)
+                committed = _committed(key, value)
+                if committed is not None:
+                    offset_key = key.group, key.topic, key.partition
+                    table.transactional_offsets.add(index, producer_id, offset_key, committed)
+        for data in _lost_keys(gone, left):
             key = decode_key(GROUP_RECORDS, data)
-            offset_key = key.group, key.topic, key.partition
-            committed = _committed(key, value)
-            if committed is not None:
-                table.transactional_offsets.add(index, producer_id, offset_key, committed)
-    decoded = {data: decode_key(GROUP_RECORDS, data) for data in keys}
-    restarted = {
-        getattr(key, "group_id", None) or getattr(key, "group", None): data
-        for data, key in decoded.items()
-        if record_type(key) != offsets_type
-    }
-    for group_id, data in restarted.items():
-        if group_id is not None:
-            _restart(
-                table,
-                group_id,
-                decode_value(GROUP_RECORDS, decoded[data], left.value(data)),
-                now_ms,
-            )
-    for data, key in decoded.items():
-        if record_type(key) == offsets_type:
-            committed = _committed(key, left.value(data))
-            group = table.get(key.group)
+            if record_type(key) != offsets_type:
+                continue
+            committed, group = _committed(key, left.value(data)), table.get(key.group)
             if committed is not None:
                 group = group or table.create(key.group, now_ms)
                 group.offsets.put(key.topic, key.partition, committed)
             elif group is not None:
                 group.offsets.remove(key.topic, key.partition)
+
+
+def _lost_keys(gone: "_Replayed", left: "_Replayed") -> set[bytes]:
+    """Return the keys of lost records, and of those that transactions with lost markers wrote."""
+    keys = set(gone.values).union(*gone.written.values())
+    return keys.union(*(left.written[producer_id] for producer_id in gone.ended))
 
 
 @may_pause

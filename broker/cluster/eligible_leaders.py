@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
-from protocol.hash_order import in_hash_order, int_hash
+from protocol.hash_order import ids_in_hash_order, in_hash_order, int_hash
 from protocol.pacing import may_pause
 from protocol.releases import Release
 
@@ -37,7 +37,6 @@ def replace_isr(
         )
 
 
-@may_pause
 def full_isr(
     partition: Partition,
     is_alive: Callable[[int], bool],
@@ -56,7 +55,7 @@ def full_isr(
     isr = (*kept, *(n for n in alive if n not in kept))
     release = release_of(config.for_broker(partition.leader_id))
     if len(isr) > len(kept) and release >= ISR_IS_A_HASH_SET_SINCE:
-        isr = tuple(in_hash_order(sorted(isr), int_hash))
+        isr = tuple(ids_in_hash_order(isr))
     return isr if isr or can_be_empty else partition.replicas[:1]
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from broker.cluster.batch_filter import rewritten
 from broker.cluster.changed_offsets import LogCut
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinator_loading import load_what_is_left
 from broker.cluster.internal_topics import index_of_keys
 from broker.cluster.topics import NO_LEADER, Partition
 from producer_state.truncation import StoredBatch
@@ -89,6 +88,9 @@ def _lose_end(
         partition.producers.replay(producer_ids, _stored_batches(log.rewind(), producer_ids))
     if partition.compaction is not None:
         partition.compaction = index_of_keys(log.rewind(), partition.compaction.timers, now_ms)
+        # It knows the coordinators of groups, which the start does not need.
+        from broker.cluster.coordinator_loading import load_what_is_left  # noqa: PLC0415
+
         load_what_is_left(cluster, partition, lost, now_ms)
     cluster.note_change()
 

@@ -267,7 +267,7 @@ def checked_partition(
 
 # Hot path: inlined on purpose.
 @may_pause
-def read_partition(  # noqa: C901, PLR0912
+def read_partition(  # noqa: C901, PLR0912, PLR0915
     cluster: Cluster,
     params: FetchParams,
     cached: CachedPartition,

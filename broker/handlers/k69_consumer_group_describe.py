@@ -97,6 +97,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
     )
 
 
+@may_pause
 def _member(
     member: ConsumerMember,
     target: Assignment,

@@ -70,6 +70,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
     )
 
 
+@may_pause
 def _member(member: ShareMember, cluster: Cluster) -> _Member:
     topics = [
         (topic, indexes)

@@ -105,7 +105,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         log = partition.log
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
-        checked = check_batch(fields, covered, topic, index, now_ms)
+        checked, refusal = check_batch(fields, covered, topic, index, now_ms), None
         if partition.leader_id != broker_id:
             refusal = not_leader(partition)
         elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
@@ -114,8 +114,6 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
             refusal = refused(index, checked, log.log_start_offset)
         elif is_unusual and fields[5] & TRANSACTIONAL_FLAG:
             refusal = _outside_transaction(context, cluster, partition, transactional_id, fields)
-        else:
-            refusal = None
         if refusal is not None:
             results.append(refusal)
             has_error = True

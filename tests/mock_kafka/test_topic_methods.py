@@ -180,7 +180,7 @@ def test_a_paused_follower_is_behind_until_it_is_resumed(kafka: MockKafka) -> No
 
 def test_a_topic_is_compacted_now_and_what_was_removed_is_said(kafka: MockKafka) -> None:
     day_ms = 24 * 3_600_000
-    config = {"cleanup.policy": "compact", "delete.retention.ms": day_ms}
+    config: dict[str, str | float] = {"cleanup.policy": "compact", "delete.retention.ms": day_ms}
     kafka.create_topic("table", 1, config=config)
     for key in ("a", "b"):
         kafka.produce("table", b"1", b"2", key=key)

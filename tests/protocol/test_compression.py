@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import lz4.frame
 import pytest
@@ -112,7 +113,9 @@ def test_a_snappy_block_cannot_announce_more_than_it_can_have() -> None:
 
 def test_a_zstd_frame_that_is_cut_off_is_damaged_behind_its_data() -> None:
     data = bytes(range(256)) * 2000
-    for options in ({}, {"write_checksum": True}, {"write_content_size": False}):
+    kinds: tuple[dict[str, Any], ...]
+    kinds = {}, {"write_checksum": True}, {"write_content_size": False}
+    for options in kinds:
         compressed = zstandard.ZstdCompressor(**options).compress(data)
         skipped = b"\x50\x2a\x4d\x18\4\0\0\0skip"
         assert decompress(skipped + compressed + skipped + compressed, ZSTD, 1 << 21) == data * 2

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.hash_order import (
+    ids_in_hash_order,
     in_hash_order,
     in_set_order,
     int_hash,
@@ -104,3 +105,8 @@ def test_many_keys_pause_at_their_hashes_and_at_the_buckets() -> None:
     assert pauses == -(-len(keys) // LOOK_EVERY) + buckets // LOOK_EVERY
     # What changes few keys relies on this.
     assert pauses_of(lambda: in_hash_order(range(16), int_hash)) == 0
+
+
+@given(st.sets(st.integers(0, 2**31 - 1), max_size=40))
+def test_a_few_ids_have_the_order_of_all_keys(ids: set[int]) -> None:
+    assert ids_in_hash_order(ids) == in_hash_order(sorted(ids), int_hash)

@@ -24,7 +24,7 @@ def test_a_paused_follower_leads_after_an_unclean_election_until_it_follows_agai
     assert dict(partition.replica_ends) == {1: 1, 3: 1}
     start_broker(cluster, 1, NOW_MS)
     resume_follower(cluster, partition, 3, NOW_MS)
-    assert list(partition.isr) == [2, 1, 3]
+    assert list(partition.isr) == [1, 2, 3]
     assert not partition.replica_ends
 
 

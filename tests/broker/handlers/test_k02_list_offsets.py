@@ -87,8 +87,7 @@ def test_a_batch_that_cannot_be_decompressed_counts_as_its_last_record(cluster: 
     assert topic is not None
     batch = make_batch(b"x" * 99, b"x" * 99, timestamps=[60, 70], codec="gzip")
     damaged = altered(batch, 70, ">q", 12345)
-    context = make_context(ApiKey.PRODUCE, 9)
-    append_batch(context, cluster, topic, topic.partitions[0], damaged, 0, len(damaged))
+    topic.partitions[0].log.append(altered(damaged, 0, ">q", 6), 2, 0)
 
     assert ask(cluster, 60) == ask(cluster, -3) == [(0, 7, 70)]
     assert ask(cluster, 50) == [(0, 2, 50)]

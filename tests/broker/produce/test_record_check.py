@@ -42,7 +42,7 @@ def make_topic(**overrides: str) -> Topic:
 
 
 def check(
-    batch: bytes, now_ms: int = NOW_MS, **overrides: str
+    batch: bytes, now_ms: int = NOW_MS, /, **overrides: str
 ) -> BatchRefusal | StoredBatch | None:
     header = read_header(batch, 0)
     return check_batch(header, batch[CRC_START:], make_topic(**overrides), 0, now_ms)
