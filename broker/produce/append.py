@@ -102,10 +102,10 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         length = fields[1]
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
         covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
-        log = partition.log
+        log, refusal = partition.log, None
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
-        checked, refusal = check_batch(fields, covered, topic, index, now_ms), None
+        checked = check_batch(fields, covered, topic, index, now_ms)
         if partition.leader_id != broker_id:
             refusal = not_leader(partition)
         elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
