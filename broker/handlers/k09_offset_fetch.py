@@ -4,7 +4,7 @@ Behaviour:
     - Returns the committed offsets of a group for the requested partitions; -1 if there is none. A
       null list of topics (v2+) requests all committed offsets.
     - From v8 a request may name several groups, each with its own error. From v10 topics are named
-      by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID.
+      by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID, and come last.
     - A group that does not exist has no committed offsets.
     - With require_stable (v7+) an offset that an open transaction commits gets
       UNSTABLE_OFFSET_COMMIT (KIP-447).
@@ -145,10 +145,13 @@ def _topics(
     if error_code is ErrorCode.NONE:
         if requested is None:
             return _fetch_all(cluster, group_id, version, require_stable=require_stable)
-        return [
-            _fetch_topic(cluster, group_id, topic, version, require_stable=require_stable)
-            for topic in paced(requested)
-        ]
+        known: list[_FoundTopic] = []
+        unknown: list[_FoundTopic] = []
+        for topic in paced(requested):
+            found = _fetch_topic(cluster, group_id, topic, version, require_stable=require_stable)
+            has_topic = version < TOPIC_ID_VERSION_MIN or found[0]
+            (known if has_topic else unknown).append(found)
+        return known + unknown
     if version >= GROUP_ERROR_VERSION_MIN or requested is None:
         return []
     return [

@@ -102,6 +102,13 @@ def test_a_missing_topic_has_no_offset_and_an_unknown_topic_id_is_an_error(
         assert response.topics[0].topic_id == NOBODYS_ID
 
 
+def test_unknown_topic_ids_come_last() -> None:
+    response = fetch(GroupCluster(), 10, {"nope": [3], "t": [0], "nowhere": [4]})
+
+    no_id = ErrorCode.UNKNOWN_TOPIC_ID
+    assert found(response) == [(0, -1, "", 0), (3, -1, "", no_id), (4, -1, "", no_id)]
+
+
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 2))
 def test_null_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> None:
     cluster = GroupCluster()
