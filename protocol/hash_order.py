@@ -69,10 +69,10 @@ def topic_partition_hash(topic: str, partition_index: int) -> int:
 def grown_capacity(count: int, capacity_min: int = CAPACITY_DEFAULT) -> int:
     """Return the buckets of a map after `count` keys were put into it.
 
-    `capacity_min` is its first number of buckets, a power of two. It doubles when there are more
-    keys than three quarters of it.
+    It is created for `capacity_min` buckets, which become a power of two (`tableSizeFor`), and twice
+    as many whenever there are more keys than three quarters of them.
     """
-    capacity = capacity_min
+    capacity = 1 << (capacity_min - 1).bit_length()
     while count > capacity * 3 // 4:
         capacity *= 2
     return capacity
@@ -113,5 +113,5 @@ def in_set_order(texts: Iterable[str]) -> list[str]:
     """Return strings in the order of a `HashSet` that was made from their sorted list."""
     # Java chooses the buckets by the size of the list, at least 16.
     keys = sorted(set(texts))
-    capacity_min = max(CAPACITY_DEFAULT, 1 << int(len(keys) / 0.75).bit_length())
+    capacity_min = max(CAPACITY_DEFAULT, int(len(keys) / 0.75) + 1)
     return in_hash_order(keys, string_hash, capacity_min=capacity_min)

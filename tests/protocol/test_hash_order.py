@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.hash_order import (
+    grown_capacity,
     ids_in_hash_order,
     in_hash_order,
     in_set_order,
@@ -110,3 +111,8 @@ def test_many_keys_pause_at_their_hashes_and_at_the_buckets() -> None:
 @given(st.sets(st.integers(0, 2**31 - 1), max_size=40))
 def test_a_few_ids_have_the_order_of_all_keys(ids: set[int]) -> None:
     assert ids_in_hash_order(ids) == in_hash_order(sorted(ids), int_hash)
+
+
+def test_the_buckets_of_a_map_are_a_power_of_two() -> None:
+    assert [grown_capacity(2, minimum) for minimum in (1, 2, 3, 5, 16, 17)] == [4, 4, 4, 8, 16, 32]
+    assert [grown_capacity(count) for count in (0, 12, 13, 25)] == [16, 16, 32, 64]
