@@ -69,8 +69,8 @@ def topic_partition_hash(topic: str, partition_index: int) -> int:
 def grown_capacity(count: int, capacity_min: int = CAPACITY_DEFAULT) -> int:
     """Return the buckets of a map after `count` keys were put into it.
 
-    It is created for `capacity_min` buckets, which become a power of two (`tableSizeFor`), and twice
-    as many whenever there are more keys than three quarters of them.
+    It is created for `capacity_min` buckets, which become a power of two (`tableSizeFor`), and
+    twice as many whenever there are more keys than three quarters of them.
     """
     capacity = 1 << (capacity_min - 1).bit_length()
     while count > capacity * 3 // 4:

@@ -3,6 +3,7 @@
 import argparse
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 
 from client.admin import Admin
 from client.tools import quota_configs, resource_configs
@@ -10,6 +11,7 @@ from client.tools.config_words import parse_added, parse_deleted
 from client.tools.session import (
     admin_of,
     exit_status,
+    read_properties,
     tool_parser,
 )
 
@@ -104,6 +106,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="with --alter: values to set; a value with commas is in brackets: k=[a,b]",
     )
     parser.add_argument(
+        "--add-config-file",
+        type=Path,
+        metavar="FILE",
+        help="with --alter, instead of --add-config: a properties file with values to set",
+    )
+    parser.add_argument(
         "--delete-config",
         action="append",
         default=[],
@@ -127,14 +135,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if entity_types == ["users"] and not entities:
             # In KIP-936's example no name means the default entity. kafka-configs.sh refuses it.
             entities = {"users": None}
-        if parsed.add_config is None and not parsed.delete_config:
-            parser.error("--alter needs --add-config or --delete-config")
+        if parsed.add_config is not None and parsed.add_config_file is not None:
+            parser.error("--add-config and --add-config-file exclude each other")
+        if not _changes(parsed):
+            parser.error("--alter needs --add-config, --add-config-file or --delete-config")
         if len(entities) != len(entity_types):
             parser.error("--alter needs --entity-name or --entity-default with every --entity-type")
-    elif parsed.add_config is not None or parsed.delete_config:
-        parser.error("--add-config and --delete-config need --alter")
+    elif _changes(parsed):
+        parser.error("--add-config, --add-config-file and --delete-config need --alter")
     run = functools.partial(_connect_and_run, parsed, entity_types, entities)
     return exit_status(run, "Error while executing config command : ")
+
+
+def _changes(parsed: argparse.Namespace) -> bool:
+    """Return whether an option names values to change."""
+    adds = parsed.add_config is not None or parsed.add_config_file is not None
+    return adds or bool(parsed.delete_config)
 
 
 def _entities(
@@ -169,7 +185,9 @@ def _entities(
 def _connect_and_run(
     parsed: argparse.Namespace, entity_types: list[str], entities: dict[str, str | None]
 ) -> None:
-    added = {} if parsed.add_config is None else parse_added(parsed.add_config)
+    added = read_properties(parsed.add_config_file)
+    if parsed.add_config is not None:
+        added = parse_added(parsed.add_config)
     deleted = parse_deleted(parsed.delete_config)
     with admin_of(parsed) as admin:
         if parsed.alter:

@@ -106,7 +106,7 @@ def admin_of(
 
 
 def read_properties(path: Path | None) -> dict[str, str]:
-    """Return the properties in a file of `--command-config`; none if there is no file.
+    """Return the properties in a file like that of `--command-config`; none if there is no file.
 
     Raises:
         ToolError: the file cannot be read, or a value names a variable that is not set.

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,6 +103,22 @@ def test_groups_and_client_metrics_are_changed_by_name(
     assert changes == [("b", 1, None), ("c", 1, None), ("a", 0, "1")]
 
 
+def test_values_to_set_may_be_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "orders.properties"
+    path.write_text("# of orders\ncleanup.policy = compact,delete\nretention.ms=60000\n")
+    with talking(monkeypatch, configs_altered_response(2, "t")) as peer:
+        assert run("--alter", "--add-config-file", str(path), "--topic", "t") == 0
+    configs = {config.name: config.value for config in peer.requests[0].resources[0].configs}
+    assert configs == {"cleanup.policy": "compact,delete", "retention.ms": "60000"}
+
+
+def test_a_file_that_cannot_be_read_is_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--alter", "--add-config-file", "/nowhere/a.properties", "--topic", "t") == 1
+    assert "cannot read /nowhere/a.properties" in capsys.readouterr().err
+
+
 def test_describing_prints_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,6 +153,8 @@ def test_an_error_of_the_broker_is_one_line_and_status_1(
         ("--alter --add-config a=1 --entity-type topics", "--entity-name"),
         ("--alter --add-config a=1 --entity-type users --entity-type clients", "--entity-name"),
         ("--describe --entity-type users --add-config a=1", "--alter"),
+        ("--describe --entity-type users --add-config-file a", "--alter"),
+        ("--alter --add-config a=1 --add-config-file a --user u", "exclude"),
         ("--describe --entity-type users --entity-name a --entity-name b", "more names"),
         ("--describe --entity-type users --entity-type topics", "users and clients"),
         ("--describe --entity-type users --user u", "twice"),
