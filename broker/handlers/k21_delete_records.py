@@ -8,11 +8,14 @@ Behaviour:
       topic without partitions has no result.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
       INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
-    - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
+    - Followers know at once, so there is nothing to wait for. With a timeout_ms that is not positive
+      the response does not wait for their next Fetch: REQUEST_TIMED_OUT with the old log start
+      offset if any follower is up; the records are deleted all the same.
 """
 
 from broker.administration.record_deletion import INVALID_LOW_WATERMARK, delete_records
 from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -40,7 +43,7 @@ def handle_delete_records(
         results = []
         for partition_index, offset in paced(offsets.items()):
             error_code, low_watermark = _delete(
-                context, topic_name, partition_index, offset, cluster
+                context, topic_name, partition_index, offset, cluster, request.timeout_ms
             )
             results.append(
                 _PartitionResult(
@@ -56,10 +59,26 @@ def handle_delete_records(
 
 @may_pause
 def _delete(
-    context: RequestContext, topic_name: str, partition_index: int, offset: int, cluster: Cluster
+    context: RequestContext,
+    topic_name: str,
+    partition_index: int,
+    offset: int,
+    cluster: Cluster,
+    timeout_ms: int,
 ) -> tuple[ErrorCode, int]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)
     if topic is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, INVALID_LOW_WATERMARK
-    return delete_records(cluster, topic, partition, context.broker_id, offset, context.now_ms)
+    before = partition.log.log_start_offset
+    error_code, start_offset = delete_records(
+        cluster, topic, partition, context.broker_id, offset, context.now_ms
+    )
+    if timeout_ms <= 0 and start_offset > before and _has_follower(cluster, partition):
+        return ErrorCode.REQUEST_TIMED_OUT, before
+    return error_code, start_offset
+
+
+def _has_follower(cluster: Cluster, partition: Partition) -> bool:
+    others = (node_id for node_id in partition.replicas if node_id != partition.leader_id)
+    return any(map(cluster.is_alive, others))

@@ -6,6 +6,7 @@ import pytest
 
 from broker.administration import record_deletion
 from broker.cluster.cluster import Cluster
+from broker.cluster.failover import stop_broker
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.batches import filled_batch
@@ -27,7 +28,10 @@ def cluster_with_ten_records() -> Cluster:
 
 
 def delete(
-    cluster: Cluster, *requested: tuple[str, int, int], version: int = 2
+    cluster: Cluster,
+    *requested: tuple[str, int, int],
+    version: int = 2,
+    timeout_ms: int = 1000,
 ) -> list[tuple[int, int]]:
     """Error code and low watermark of each (topic, partition, offset)."""
     request = messages.DeleteRecordsRequest(
@@ -39,12 +43,23 @@ def delete(
             )
             for name, index, offset in requested
         ],
-        timeout_ms=1000,
+        timeout_ms=timeout_ms,
     )
     topics: list[Any] = call(cluster, request, version).topics
     results = [(topic.name, part) for topic in topics for part in topic.partitions]
     assert [(name, part.partition_index) for name, part in results] == [w[:2] for w in requested]
     return [(part.error_code, part.low_watermark) for _, part in results]
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_without_time_for_the_followers_the_old_log_start_is_returned(timeout_ms: int) -> None:
+    cluster = cluster_with_ten_records()
+    timed_out = (ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert delete(cluster, ("a", 0, 4), timeout_ms=timeout_ms) == [timed_out]
+    # The records are gone, so there is nothing left to wait for.
+    assert delete(cluster, ("a", 0, 4), timeout_ms=timeout_ms) == [(ErrorCode.NONE, 4)]
+    stop_broker(cluster, 2, NOW_MS)
+    assert delete(cluster, ("a", 0, 6), timeout_ms=timeout_ms) == [(ErrorCode.NONE, 6)]
 
 
 def test_a_partition_that_occurs_twice_has_one_result_and_a_topic_without_partitions_none() -> None:
