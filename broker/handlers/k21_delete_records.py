@@ -8,9 +8,9 @@ Behaviour:
       topic without partitions has no result.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
       INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
-    - Followers know at once, so there is nothing to wait for. With a timeout_ms that is not positive
-      the response does not wait for their next Fetch: REQUEST_TIMED_OUT with the old log start
-      offset if any follower is up; the records are deleted all the same.
+    - Followers know at once, so there is nothing to wait for. A timeout_ms that is not positive
+      leaves them no time: REQUEST_TIMED_OUT with the old log start offset if any is up; the
+      records are deleted all the same.
 """
 
 from broker.administration.record_deletion import INVALID_LOW_WATERMARK, delete_records
