@@ -3,6 +3,8 @@
 A column is a slice with the size of a record as its step, so that a few calls look at all records.
 """
 
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _EQUAL_MIN: Final = 16
@@ -10,10 +12,12 @@ _EQUAL_MIN: Final = 16
 _CONTINUED: Final = bytes(range(128, 256))
 """Bytes of a varint that are not its last one."""
 _EVEN: Final = bytes(range(0, 256, 2))
-_ONE_BYTE_OFFSETS, _TWO_BYTE_OFFSETS = 64, 8192
+_ONE_BYTE_OFFSETS, _TWO_BYTE_OFFSETS, _THREE_BYTE_OFFSETS = 64, 8192, 1 << 20
 _OFFSETS = bytes(range(0, 128, 2))
+# The bytes of two-byte offsets; those of three repeat them, and have another byte behind them.
 _OFFSETS_LOW = bytes(offset << 1 & 0x7F | 0x80 for offset in range(_TWO_BYTE_OFFSETS))
 _OFFSETS_HIGH = bytes(offset >> 6 for offset in range(_TWO_BYTE_OFFSETS))
+_OFFSETS_MIDDLE = bytes(byte | 0x80 for byte in _OFFSETS_HIGH)
 _INT_RANGE: Final = 1 << 32
 
 
@@ -34,14 +38,16 @@ def equal_records(data: bytes, begin: int, index: int, count_max: int) -> EqualR
     `index` is the offset that this one must have, and each other one the next. Records that are
     unusual, or have headers, are not looked at.
     """
-    is_short = index < _ONE_BYTE_OFFSETS
-    count = min(count_max, (_ONE_BYTE_OFFSETS if is_short else _TWO_BYTE_OFFSETS) - index)
-    if count < _EQUAL_MIN:
+    if index < _ONE_BYTE_OFFSETS:
+        offset_bytes, count = 1, _ONE_BYTE_OFFSETS - index
+    else:
+        offset_bytes = 2 if index < _TWO_BYTE_OFFSETS else 3
+        count = _TWO_BYTE_OFFSETS - index % _TWO_BYTE_OFFSETS
+    count = min(count, count_max)
+    if count < _EQUAL_MIN or index >= _THREE_BYTE_OFFSETS:
         return None
     try:
-        lengths, delta_at, offset_at, stop, is_keyless = record_layout(
-            data, begin, 1 if is_short else 2
-        )
+        lengths, delta_at, offset_at, stop, is_keyless = record_layout(data, begin, offset_bytes)
     except IndexError:
         return None
     size = stop - begin
@@ -96,11 +102,14 @@ def _are_consecutive(
     offsets = data[offset_at:stop:size]
     if index < _ONE_BYTE_OFFSETS:
         return offsets == _OFFSETS[index : index + count]
-    high = data[offset_at + 1 : stop : size]
-    return (
-        offsets == _OFFSETS_LOW[index : index + count]
-        and high == _OFFSETS_HIGH[index : index + count]
-    )
+    block, start = divmod(index, _TWO_BYTE_OFFSETS)
+    second = data[offset_at + 1 : stop : size]
+    if offsets != _OFFSETS_LOW[start : start + count]:
+        return False
+    if block == 0:
+        return second == _OFFSETS_HIGH[start : start + count]
+    third = data[offset_at + 2 : stop : size]
+    return second == _OFFSETS_MIDDLE[start : start + count] and third == bytes((block,)) * count
 
 
 def _extremes(columns: list[bytes]) -> tuple[int, int] | None:
@@ -116,8 +125,31 @@ def _extremes(columns: list[bytes]) -> tuple[int, int] | None:
     if first.translate(None, _EVEN):  # some are negative
         deltas = {_delta(raw) for raw in set(zip(*columns, strict=True))}
         return min(deltas), max(deltas)
-    least, most = (find(zip(*reversed(columns), strict=True)) for find in (min, max))
-    return _delta(least[::-1]), _delta(most[::-1])
+    return _delta(_extreme(columns, min)), _delta(_extreme(columns, max))
+
+
+def _extreme(columns: list[bytes], find: Callable[[Iterable[int]], int]) -> tuple[int, ...]:
+    """Return the varint of the least or the largest of numbers that are not negative.
+
+    The last column decides, then the one before it for the numbers that are equal in it.
+    """
+    varint: list[int] = []
+    count, others = len(columns[0]), 0
+    """`others` has all bits of the places that are out of the question."""
+    for column in reversed(columns):
+        number = int.from_bytes(column)
+        candidates = number | others if find is min else number & ~others
+        found = find(set(candidates.to_bytes(count)))
+        varint.insert(0, found)
+        if len(varint) < len(columns):
+            others |= int.from_bytes(column.translate(_other_than(found)))
+    return tuple(varint)
+
+
+@lru_cache(maxsize=256)
+def _other_than(byte: int) -> bytes:
+    """Return a table that makes 0 of a byte, and 255 of each other one."""
+    return bytes(0 if other == byte else 255 for other in range(256))
 
 
 def _delta(varint: tuple[int, ...]) -> int:

@@ -1,9 +1,12 @@
 """Records of equal lengths are read by columns; what they are not is left to others."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.instructions import count_instructions
 from protocol.record_columns import equal_records, plain_varint
+from protocol.record_scan import RecordScan
 from protocol.records import HEADER_BYTES
 from tests.batches import NOW_MS, make_batch
 
@@ -24,6 +27,30 @@ def test_records_are_read_until_one_has_another_length(key: bytes | None, step_m
     after = equal_records(data, found.stop, found.record_count, 40)
     assert after is not None
     assert after.record_count == 24  # then an offset takes two bytes
+
+
+def test_offsets_may_take_three_bytes() -> None:
+    data = payload([b"v" * 4] * 16_500)
+    begin = len(payload([b"v" * 4] * 8192))
+    found = equal_records(data, begin, 8192, 8308)
+    assert found is not None
+    assert found.record_count == 8192  # then their last byte is another one
+    after = equal_records(data, found.stop, 16_384, 116)
+    assert after is not None
+    assert (after.record_count, after.stop) == (116, len(data))
+    at = begin + 5000 * ((found.stop - begin) // 8192)
+    damaged = data[: at + 5] + bytes((data[at + 5] ^ 1,)) + data[at + 6 :]
+    assert equal_records(damaged, begin, 8192, 8308) is None
+
+
+@given(st.lists(st.integers(0, 300), min_size=16, max_size=40), st.sampled_from([0, 64, 8192]))
+def test_the_extremes_are_those_of_all_timestamps(deltas: list[int], least: int) -> None:
+    timestamps = [NOW_MS, *(NOW_MS + least + delta for delta in deltas)]
+    data = make_batch(*[b"v"] * len(timestamps), timestamps=timestamps)[HEADER_BYTES:]
+    scan = RecordScan(iter((data,)), len(timestamps), checks_sizes=True)
+    for _ in scan.steps():
+        pass
+    assert (scan.min_delta, scan.max_delta) == (0, least + max(deltas))
 
 
 def test_few_or_unusual_records_are_left_to_others() -> None:
