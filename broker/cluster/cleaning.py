@@ -10,7 +10,10 @@ from broker.config.api_versions import release_of
 from broker.log import log as server_log
 from protocol.pacing import may_pause, paced_stream
 from protocol.records import OversizedRecordError
+from protocol.releases import Release
 
+KEEPS_END_OF_LOG_SINCE: Release = (4, 4)
+"""First release that keeps an empty batch only at the high watermark."""
 BATCHES_PER_STEP = 10_000
 """Batches that one step adds to segments."""
 
@@ -52,7 +55,8 @@ def cleaning_steps(
     found = log_to_clean(partition, settings, now_ms, is_asked_for=is_asked_for)
     if found is None:
         return None
-    keeps_end_of_log = release_of(cluster.config.for_broker(partition.leader_id)) >= (4, 4)
+    release = release_of(cluster.config.for_broker(partition.leader_id))
+    keeps_end_of_log = release >= KEEPS_END_OF_LOG_SINCE
     kept_end_offset = log.high_watermark if keeps_end_of_log else found.end_offset
     cleaning = LogCleaning(partition, found, settings, kept_end_offset)
     broker = cluster.brokers.get(partition.leader_id)

@@ -108,13 +108,14 @@ def _restart_groups(
 def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", now_ms: int) -> None:
     """Have groups know the committed and pending offsets that are left."""
     offsets_type, index = record_type(schema.OffsetCommitKey), partition.partition_index
-    for producer_id in gone.ended | gone.written.keys():
+    producer_ids = gone.ended | gone.written.keys()
+    for producer_id in producer_ids:
         for _ in table.transactional_offsets.complete(index, producer_id):
             pass
     with no_pause():
         # What was committed during a pause is among the records that are left.
         left = _Replayed(partition.log.rewind())
-        for producer_id in gone.ended | gone.written.keys():
+        for producer_id in producer_ids:
             for data, (_offset, value) in left.open.get(producer_id, {}).items():
                 key = decode_key(GROUP_RECORDS, data)
                 committed = _committed(key, value)

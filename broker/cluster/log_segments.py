@@ -330,7 +330,7 @@ class LogSegments:
     @property
     def inactive_count(self) -> int:
         """How many segments are not active: the log cleaner looks at no others."""
-        return len(self.segments) - (not self.is_rolled)
+        return max(0, len(self.segments) - (not self.is_rolled))
 
     def end_of(self, count: int) -> int:
         """Return the offset where the first `count` segments end."""

@@ -59,7 +59,7 @@ def log_to_clean(
     segments = log_segments.segments
     first_dirty_offset = _first_dirty_offset(partition, log_segments)
     dirty_from = _count_before(log_segments, first_dirty_offset)
-    end = max(0, log_segments.inactive_count)
+    end = log_segments.inactive_count
     stable_offset = partition.last_stable_offset
     cleanable_bytes, clean_bytes, oldest_ms = 0, 0, now_ms
     for segment in segments[:dirty_from]:
@@ -101,7 +101,7 @@ def next_cleaning_ms(partition: Partition, settings: CleaningSettings) -> int | 
         return _ALWAYS_MS if log.batch_count else None
     times_ms = {_ALWAYS_MS}
     begin = _count_before(log_segments, _first_dirty_offset(partition, log_segments))
-    for segment in log_segments.segments[begin : max(0, log_segments.inactive_count)]:
+    for segment in log_segments.segments[begin : log_segments.inactive_count]:
         times_ms.add(segment.retention_timestamp + settings.compaction_lag_min_ms)
         if segment.first_timestamp > 0:
             times_ms.add(segment.first_timestamp + settings.compaction_lag_max_ms + 1)

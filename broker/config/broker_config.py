@@ -26,7 +26,7 @@ from broker.config.keys import (
     shortened,
 )
 from broker.config.release_keys import is_known, key_in, release_defaults
-from broker.config.repeated_elements import TAGS, repetition_problem
+from broker.config.repeated_elements import broker_tags_problem
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.releases import Release
@@ -367,13 +367,15 @@ def key_of(name: str) -> ConfigKey:
 
     The key of a listener has the type of the one without the listener.
     """
-    key = BROKER_KEYS.get(name)
-    if key is not None:
-        return key
-    base = next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
-    if base is not None:
-        return replace(base, name=name, update_mode=DYNAMIC_ONLY)
-    return plugin_key(name)
+    if name in BROKER_KEYS:
+        return BROKER_KEYS[name]
+    base = base_key(name)
+    return plugin_key(name) if base is None else replace(base, name=name, update_mode=DYNAMIC_ONLY)
+
+
+def base_key(name: str) -> ConfigKey | None:
+    """Return the key that one with the prefix of a listener or a mechanism is about, or None."""
+    return next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
 
 
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
@@ -436,15 +438,10 @@ def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
     release = _release_in(texts)
     given = parse_overrides(texts, release)
     values = {**_DEFAULTS, **release_defaults(release), **given}
-    problem = requirement_problem(values) or _tags_problem(texts, release)
+    problem = requirement_problem(values) or broker_tags_problem(texts, release)
     if problem is not None:
         raise ConfigError(problem)
     problem = release_problem(values["cluster.features"], release)
     if problem is not None:
         raise ConfigError(f"cluster.features: {problem}")
     return values
-
-
-def _tags_problem(texts: Mapping[str, str], release: Release) -> str | None:
-    name = f"group.{TAGS}"
-    return repetition_problem(name, texts.get(name, "")) if is_known(name, release) else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from broker.config.broker_config import BROKER_KEYS, synonym_names
+from broker.config.broker_config import BROKER_KEYS, base_key
 from broker.config.effects import (
     NEEDS_PREFIX,
     NO_JAAS,
@@ -43,7 +43,7 @@ def effect_of(keys: Mapping[str, ConfigKey], name: str) -> tuple[Effect, str | N
     key = keys.get(name)
     if key is not None:
         return key.effect, key.reason
-    base = next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
+    base = base_key(name)
     if keys is not BROKER_KEYS or base is None:
         return Effect.UNSEEN, OF_A_PLUGIN
     if base.reason == NEEDS_PREFIX:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from broker.config.keys import ConfigKey, ListRule
-from broker.config.release_keys import key_in
+from broker.config.release_keys import is_known, key_in
 from broker.config.values import split_list
 from broker.log import log
 from protocol.releases import Release
@@ -16,6 +16,12 @@ def repetition_problem(name: str, text: str) -> str | None:
     """Return why tags for assignments by rack cannot be used, in the words of Kafka, or None."""
     tags = split_list(text)
     return f"{name} must not contain duplicate tag keys." if len(set(tags)) < len(tags) else None
+
+
+def broker_tags_problem(texts: Mapping[str, str], release: Release) -> str | None:
+    """Return why a broker of a release cannot start with its default of these tags, or None."""
+    name = f"group.{TAGS}"
+    return repetition_problem(name, texts.get(name, "")) if is_known(name, release) else None
 
 
 def warn_of_repetitions(

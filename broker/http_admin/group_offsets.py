@@ -86,9 +86,7 @@ def _partitions(admin: Admin, path: GroupPath, body: OffsetsBody) -> list[Partit
             for name, index in listed
         ]
         return [partition for partition in found if partition is not None]
-    if body.partition is None:
-        return list(admin.topic(body.topic).partitions)
-    return [admin.partition(body.topic, body.partition)]
+    return admin.partitions(body.topic, body.partition)
 
 
 @may_pause

@@ -66,13 +66,7 @@ def find_newest_records(admin: Admin, path: TopicPath, query: SearchQuery) -> Fo
     It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at
     most 16 MiB. Records of open and aborted transactions are included.
     """
-    topic = admin.topic(path.name)
-    partitions = (
-        list(topic.partitions)
-        if query.partition is None
-        else [admin.partition(path.name, query.partition)]
-    )
-    return _search(partitions, query)
+    return _search(admin.partitions(path.name, query.partition), query)
 
 
 @may_pause

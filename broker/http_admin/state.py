@@ -164,6 +164,16 @@ class Admin:
             raise Problem(404, detail)
         return partition
 
+    def partitions(self, topic_name: str, partition_index: int | None) -> list[Partition]:
+        """Return one partition of a topic, or all of them without an index.
+
+        Raises:
+            Problem: 404, there is no such topic or partition.
+        """
+        if partition_index is None:
+            return list(self.topic(topic_name).partitions)
+        return [self.partition(topic_name, partition_index)]
+
     @may_pause
     def offset_from_time(self, partition: Partition, timestamp: int) -> int:
         """Return where the records from a timestamp in ms on begin; without any the log's end.

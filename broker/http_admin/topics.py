@@ -196,11 +196,7 @@ def delete_topic_records(
     It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs.
     """
     topic = admin.topic(path.name)
-    partitions = (
-        list(topic.partitions)
-        if query.partition is None
-        else [admin.partition(path.name, query.partition)]
-    )
+    partitions = admin.partitions(path.name, query.partition)
     offset = HIGH_WATERMARK if query.before_offset is None else query.before_offset
     now_ms = admin.now_ms()
     for partition in paced(partitions):
@@ -234,11 +230,7 @@ def compact_topic(admin: Admin, path: TopicPath, query: CompactedQuery) -> list[
         policy = ",".join(topic.config["cleanup.policy"])
         detail = f"topic {path.name!r} has cleanup.policy={policy}, which does not have compact"
         raise Problem(422, detail)
-    partitions = (
-        list(topic.partitions)
-        if query.partition is None
-        else [admin.partition(path.name, query.partition)]
-    )
+    partitions = admin.partitions(path.name, query.partition)
     now_ms = admin.now_ms()
     return [_compacted(admin, topic, partition, now_ms) for partition in paced(partitions)]
 

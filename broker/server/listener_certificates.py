@@ -126,7 +126,9 @@ class ListenerCertificates:
         return stores.context
 
     def load_own(self, plan: ListenerPlan, broker_id: int) -> None:
-        """Load the stores of a broker that is started with keys of its own, for `use_own`.
+        """Load the key and trust stores of a broker that has own keys of its listeners.
+
+        `use_own` uses them.
 
         Raises:
             ConfigError: see `Stores.load`.
