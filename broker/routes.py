@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from broker.authorization.checks import Check
 from broker.config.api_versions import API_VERSIONS_KEY, named_apis, parse_api_versions
 from broker.config.broker_config import BrokerConfig
 from protocol import messages
@@ -161,6 +162,8 @@ class _Registration(NamedTuple):
 
 _REGISTRATIONS: dict[ApiKey, _Registration] = {}
 ROUTES: dict[int, Route] = {}
+CHECKS: dict[ApiKey, tuple[Check, ...]] = {}
+"""What the requests of each API whose handler is imported are authorized for."""
 
 
 def declare(
@@ -187,12 +190,14 @@ def handles(
     shortcut: Shortcut | None = None,
     read_short: ShortReader | None = None,
     read_long: ShortReader | None = None,
+    checks: tuple[Check, ...] = (),
 ) -> Callable[[Handler], Handler]:
-    """Register the decorated function for an API."""
+    """Register the decorated function for an API; `checks` are what a request is authorized for."""
 
     def register(handler: Handler) -> Handler:
         assert api_key not in _REGISTRATIONS, f"{api_key.name} has two handlers"
         _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut, read_short, read_long)
+        CHECKS[api_key] = checks
         return handler
 
     return register

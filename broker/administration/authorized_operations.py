@@ -3,30 +3,21 @@
 Source: Kafka's `AclEntry.supportedOperations`.
 """
 
-from enum import IntEnum
-
+from broker.authorization.acl import AclOperation
 from protocol.releases import Release
 
-
-class AclOperation(IntEnum):
-    """Operations, numbered as in Kafka's `AclOperation`."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-
-TOPIC_OPERATIONS = frozenset(AclOperation) - {
-    AclOperation.CLUSTER_ACTION,
-    AclOperation.IDEMPOTENT_WRITE,
-}
+TOPIC_OPERATIONS = frozenset(
+    {
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    }
+)
 GROUP_OPERATIONS = frozenset(
     {
         AclOperation.READ,
@@ -36,11 +27,17 @@ GROUP_OPERATIONS = frozenset(
         AclOperation.ALTER_CONFIGS,
     }
 )
-CLUSTER_OPERATIONS = frozenset(AclOperation) - {
-    AclOperation.READ,
-    AclOperation.WRITE,
-    AclOperation.DELETE,
-}
+CLUSTER_OPERATIONS = frozenset(
+    {
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+    }
+)
 _GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)

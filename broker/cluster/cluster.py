@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from broker.addresses import Address
+from broker.authorization.configured import configured_authorizer
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.controller_queue import ControllerQueue
@@ -120,6 +121,8 @@ class Cluster:
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
         self.delegation_tokens = configured_delegation_tokens(config, new_uuid)
+        self.authorizer = configured_authorizer(config)
+        """What decides who may do what; None if everybody may do everything."""
         self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions, without those of internal topics."""

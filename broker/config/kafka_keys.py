@@ -19,7 +19,6 @@ from broker.config.effects import (
     METADATA_LOG,
     NAMED_IN_API_VERSIONS,
     NEEDS_PREFIX,
-    NO_AUTHORIZATION,
     NO_CLEANING_TIME,
     NO_JMX,
     NO_LAG,
@@ -275,8 +274,8 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
 # Authentication and authorization. Only the authorizer knows the keys of unknown type: Kafka
 # describes them as secrets, where they are set.
 AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
-    missing_key("allow.everyone.if.no.acl.found",                       UNKNOWN,  None,        None,          DYNAMIC_ONLY, reason=NO_AUTHORIZATION),
-    missing_key("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY, reason=NO_AUTHORIZATION),
+    ConfigKey("allow.everyone.if.no.acl.found",                       UNKNOWN,  None,        None,          DYNAMIC_ONLY),
+    ConfigKey("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY),
     missing_key("principal.builder.class",                              CLASS,    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", None,          ONE_BROKER, reason=NO_PLUGINS),
     unseen_key("sasl.client.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
     unseen_key("sasl.jaas.config",                                     PASSWORD, None,        None,          ONE_BROKER, reason=NEEDS_PREFIX),
@@ -327,7 +326,7 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("sasl.oauthbearer.token.endpoint.url",                  STRING,   None,        None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
     missing_key("sasl.server.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY, reason=NO_PLUGINS),
     unseen_key("security.providers",                                   STRING,   None,        None,          READ_ONLY, reason=JAVA_TLS),
-    missing_key("super.users",                                          UNKNOWN,  None,        None,          DYNAMIC_ONLY, reason=NO_AUTHORIZATION),
+    ConfigKey("super.users",                                          UNKNOWN,  None,        None,          DYNAMIC_ONLY),
 )
 
 # TLS.

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.authorization.authorizer import Denial
 from broker.request.acknowledgement import Acknowledgement
 from broker.request.charged_run import ChargedRun
 from broker.request.session import Session
@@ -66,6 +67,8 @@ class RequestContext:
     """The batches that its response acknowledges, for the audit; None for none."""
     falsified_by: tuple[int, ...] = field(default=(), init=False)
     """The ids of the fault rules that change what its response says."""
+    denials: tuple[Denial, ...] = field(default=(), init=False)
+    """The operations that it was not allowed to do, for the journal."""
     fault: str | None = field(default=None, init=False)
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 

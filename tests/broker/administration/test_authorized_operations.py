@@ -1,7 +1,6 @@
 from broker.administration.authorized_operations import (
     CLUSTER_OPERATIONS,
     TOPIC_OPERATIONS,
-    AclOperation,
     bit_field,
 )
 

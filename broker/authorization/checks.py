@@ -1,0 +1,26 @@
+# ruff: noqa: E501
+"""What requests are checked for: an operation on a type of resource, and the error of a denial.
+
+A handler names those that it makes in `@handles(..., checks=...)`; docs/security.md lists them.
+Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
+"""
+
+from typing import NamedTuple
+
+from broker.authorization.acl import AclOperation, ResourceType
+from protocol.errors import ErrorCode
+
+
+class Check(NamedTuple):
+    """One operation on one type of resource."""
+
+    operation: AclOperation
+    resource_type: ResourceType
+    error_code: ErrorCode
+    """The error of a denial. Where Kafka hides that the resource exists, it is that of its absence."""
+
+
+# fmt: off
+WRITE_TOPIC             = Check(AclOperation.WRITE,    ResourceType.TOPIC,            ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+WRITE_TRANSACTIONAL_ID  = Check(AclOperation.WRITE,    ResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+# fmt: on
