@@ -3,6 +3,7 @@ from broker.administration.authorized_operations import (
     TOPIC_OPERATIONS,
     bit_field,
 )
+from broker.authorization.acl import AclOperation
 
 
 def test_operations_have_the_numbers_that_kafkas_clients_know() -> None:
