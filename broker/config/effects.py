@@ -52,5 +52,5 @@ NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it.
 NO_LINGER = "Records of a coordinator are appended one by one, at once."
 NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
 CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."
-SHARE_LOG_KEPT = "The state of share groups is written when it changes, and not pruned."
+SHARE_LOG_KEPT = "Old records of __share_group_state are deleted when they are many, not by time."
 NO_TAGS = "Standby tasks are assigned without regard to tags, as without the key."
