@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from broker.request.client_software import ClientSoftware
 from broker.security.sasl import Exchange
+from broker.security.tokens import TokenValidator
 from protocol.produce import PartitionResult
 
 ANONYMOUS = "ANONYMOUS"
@@ -32,7 +33,8 @@ class Session:
     version of ApiVersions v3+; None if the client sent none. `producer_ids` are those it has used,
     if users have a quota of them (KIP-936). `shadow_muted_until_ms`: when a mute by quotas in
     shadow mode would have ended. `takes_raw_tokens`: after a SaslHandshake v0 the next frames are
-    SASL tokens without headers. `is_token_authenticated`: the client used a delegation token.
+    SASL tokens without headers. `tokens` checks those of OAUTHBEARER; None is for unsecured ones.
+    `is_token_authenticated`: the client used a delegation token.
     """
 
     __slots__ = (
@@ -49,10 +51,16 @@ class Session:
         "producer_ids",
         "shadow_muted_until_ms",
         "takes_raw_tokens",
+        "tokens",
     )
 
     def __init__(
-        self, listener: str = "PLAINTEXT", *, is_sasl: bool = False, principal: str = ANONYMOUS
+        self,
+        listener: str = "PLAINTEXT",
+        *,
+        is_sasl: bool = False,
+        principal: str = ANONYMOUS,
+        tokens: TokenValidator | None = None,
     ) -> None:
         self.listener = listener
         self.is_sasl = is_sasl
@@ -66,6 +74,7 @@ class Session:
         self.producer_ids: ProducerIds | None = None
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
+        self.tokens = tokens
         self._reauthentication_began_ms: int | None = None
 
     def may_reauthenticate(self, now_ms: int) -> bool:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker.faults.rule import FaultRule
+    from broker.security.tokens import TokenValidator
+    from broker.server.token_provider import TokenProviders
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -69,6 +71,7 @@ class Server:
             lambda broker_id, security: ClientProtocol(self, broker_id, security),
         )
         self.certificates = ListenerCertificates(cluster, self.listeners)
+        self._token_providers: TokenProviders | None = None
         cluster.certificates = self.certificates
         self.reset_count = 0
         self.reset_count_of_new = 0
@@ -104,6 +107,23 @@ class Server:
         """
         self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         return await self.listeners.listen(broker.node_id, host, port, listener_security)
+
+    async def token_validator(self, listener_name: str) -> "TokenValidator":
+        """Return what checks the tokens of OAUTHBEARER on a listener, from the start on.
+
+        Raises:
+            ConfigError: a setting is missing or invalid, or the provider's keys cannot be read.
+        """
+        from broker.security import token_settings  # noqa: PLC0415 - see ADR 24
+        from broker.server.token_provider import TokenProviders  # noqa: PLC0415
+
+        config, broker_id = self.cluster.config, self.cluster.first_node_ids[0]
+        signed = token_settings.signed_token_settings(config, listener_name, broker_id)
+        if signed is None:
+            return token_settings.unsecured_tokens(config, listener_name, broker_id)
+        if self._token_providers is None:
+            self._token_providers = TokenProviders(self.cluster.timers)
+        return signed.validator(await self._token_providers.keys(signed.provider))
 
     async def open(self, broker: Broker) -> None:
         """Bind a broker's listeners, and set its addresses and its rack.
@@ -152,6 +172,8 @@ class Server:
         start_background_tasks(self.cluster, now_ms)
         start_periodic_elections(self.cluster, now_ms)
         start_idle_check(self.cluster, self._protocols, now_ms)
+        if self._token_providers is not None:
+            self._token_providers.start(now_ms)
 
     def reset(self) -> None:
         """Reset the cluster to its start; connections are closed, ports stay.
@@ -179,12 +201,16 @@ class Server:
         added = self.listeners.broker_ids - set(self.cluster.brokers)
         self.listeners.end(*added)
         start_idle_check(self.cluster, self._protocols, self.clock.now_ms())
+        if self._token_providers is not None:
+            self._token_providers.start(now_ms)
 
     def _accept_after_reset(self) -> None:
         self.reset_count_of_new = self.reset_count
 
     async def stop(self) -> None:
         """Stop accepting connections, send pending responses, and close all connections."""
+        if self._token_providers is not None:
+            self._token_providers.stop()
         self.files.close()
         await self.listeners.close()
         self.timer_driver.stop()
