@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
 from broker.config.api_versions import API_VERSIONS_KEY, emulated_release, release_of
+from broker.config.authorizer_settings import with_class_name
 from broker.config.broker_requirements import requirement_problem
 from broker.config.features import release_problem
 from broker.config.keys import (
@@ -148,6 +149,7 @@ class BrokerConfig(Mapping[str, Any]):
         overrides_by_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
         """Raise ConfigError for an unknown key, an invalid value, or a contradiction."""
+        overrides = with_class_name(overrides)
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))

@@ -11,6 +11,8 @@ from broker.config.broker_config import BROKER_KEYS, BrokerConfig, parse_overrid
 from broker.config.release_keys import key_in
 from broker.config.values import parse_value
 
+ADVERTISED_LISTENERS = "advertised.listeners"
+
 
 class ReloadedCertificates(Protocol):
     """The certificates of the TLS listeners of all brokers, which change at run time (KIP-226)."""
