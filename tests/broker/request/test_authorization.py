@@ -1,6 +1,6 @@
 import pytest
 
-from broker.authorization.acl import AclOperation, ResourceType
+from broker.authorization.acl import AclOperation, PermissionType, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import ALTER_CLUSTER, READ_TOPIC, WRITE_TOPIC, Denial
 from broker.errors import Refusal
@@ -44,7 +44,7 @@ def test_the_user_of_a_request_and_its_host_are_authorized() -> None:
 
 def test_denials_are_noted_in_their_order_with_the_rule_that_decided() -> None:
     cluster, context = acl_cluster(super_users=""), context_of()
-    deny = acl("t", AclOperation.ALL, principal="User:*", permission_type=2)  # type: ignore[arg-type]
+    deny = acl("t", AclOperation.ALL, principal="User:*", permission_type=PermissionType.DENY)
     authorizer_of(cluster).add(deny)
     assert not is_allowed(context, cluster, READ_TOPIC, "t")
     assert not is_allowed(context, cluster, WRITE_TOPIC, "u")
