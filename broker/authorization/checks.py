@@ -7,7 +7,7 @@ Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
 
 from typing import NamedTuple
 
-from broker.authorization.acl import AclOperation, ResourceType
+from broker.authorization.acl import Acl, AclOperation, ResourceType
 from broker.errors import AUTHORIZATION_MESSAGES, Refusal
 from protocol.errors import ErrorCode
 
@@ -24,6 +24,15 @@ class Check(NamedTuple):
     def refusal(self) -> Refusal:
         """The denial as a value, with Kafka's text of the error."""
         return Refusal(self.error_code, AUTHORIZATION_MESSAGES.get(self.error_code))
+
+
+class Denial(NamedTuple):
+    """An operation that was not allowed, on which resource, and the rule that decided."""
+
+    check: Check
+    resource_name: str
+    rule: Acl | str
+    """An ACL, or the name of a default of the authorizer."""
 
 
 # fmt: off

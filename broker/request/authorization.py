@@ -8,12 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
-from broker.authorization.authorizer import Denial
-from broker.authorization.checks import Check
+from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 
+DENIALS_MAX = 100
+"""How many denials of a request are noted."""
 _NOTHING: frozenset[str] = frozenset()
 _Resource = TypeVar("_Resource")
 
@@ -28,8 +29,8 @@ def is_allowed(
 ) -> bool:
     """Whether the client may do an operation on a resource; everything without an authorizer.
 
-    A denial is noted for the journal, with the rule that decided, unless `is_noted` is False: for
-    what only leaves a resource out of a response.
+    A denial is noted for the journal, with the rule that decided, for the first `DENIALS_MAX` of a
+    request, and unless `is_noted` is False: for what only leaves a resource out of a response.
     """
     authorizer = cluster.authorizer
     if authorizer is None or context.connection_id < 0:  # brokers of the cluster are super users
@@ -41,7 +42,7 @@ def is_allowed(
         check.resource_type,
         resource_name,
     )
-    if not decision.is_allowed and is_noted:
+    if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
 
