@@ -43,3 +43,8 @@ UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
 UNKNOWN_TOPIC_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
 UNKNOWN_PARTITION = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
 """The refusals of a topic id, and of a topic name or partition, that the cluster does not have."""
+
+CLUSTER_DENIED = Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+GROUP_DENIED = Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
+TOPIC_DENIED = Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+"""The refusals of an operation that the client may not do, with Kafka's own texts."""
