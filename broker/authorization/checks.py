@@ -7,7 +7,7 @@ Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
 
 from typing import NamedTuple
 
-from broker.authorization.acl import AclOperation, ResourceType
+from broker.authorization.acl import Acl, AclOperation, ResourceType
 from protocol.errors import ErrorCode
 
 
@@ -21,6 +21,15 @@ class Check(NamedTuple):
 
     NONE: nothing fails, and the response has less.
     """
+
+
+class Denial(NamedTuple):
+    """An operation that was not allowed, on which resource, and the rule that decided."""
+
+    check: Check
+    resource_name: str
+    rule: Acl | str
+    """An ACL, or the name of a default of the authorizer."""
 
 
 # fmt: off

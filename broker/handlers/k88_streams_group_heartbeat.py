@@ -35,6 +35,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from broker.administration.streams_topics import create_internal_topics
+from broker.authorization.checks import CREATE_CLUSTER_STATUS, CREATE_TOPIC_STATUS
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_streams_protocol, ownership_error
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
@@ -68,7 +69,7 @@ _Response = messages.StreamsGroupHeartbeatResponse
 _Endpoints = _Response.EndpointToPartitions
 
 
-@handles(ApiKey.STREAMS_GROUP_HEARTBEAT)
+@handles(ApiKey.STREAMS_GROUP_HEARTBEAT, checks=(CREATE_CLUSTER_STATUS, CREATE_TOPIC_STATUS))
 @may_pause
 def handle_streams_group_heartbeat(
     context: RequestContext, request: "messages.StreamsGroupHeartbeatRequest", cluster: Cluster

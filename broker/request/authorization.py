@@ -4,10 +4,12 @@ Source: Kafka's `AuthHelper`.
 """
 
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
-from broker.authorization.authorizer import Denial
-from broker.authorization.checks import Check
+from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
+
+DENIALS_MAX = 100
+"""How many denials of a request are noted."""
 
 
 def is_allowed(
@@ -20,7 +22,8 @@ def is_allowed(
 ) -> bool:
     """Whether the client may do an operation on a resource; everything without an authorizer.
 
-    A denial is noted for the journal, with the rule that decided, unless `is_noted` is false.
+    A denial is noted for the journal, with the rule that decided, for the first `DENIALS_MAX` of a
+    request, and unless `is_noted` is False: for what only leaves a resource out of a response.
     """
     authorizer = cluster.authorizer
     if authorizer is None:
@@ -32,9 +35,22 @@ def is_allowed(
         check.resource_type,
         resource_name,
     )
-    if not decision.is_allowed and is_noted:
+    if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
+
+
+def may_any(
+    context: RequestContext,
+    cluster: Cluster,
+    operation: AclOperation,
+    resource_type: ResourceType,
+) -> bool:
+    """Whether the client may do an operation on at least one resource of a type."""
+    authorizer = cluster.authorizer
+    return authorizer is None or authorizer.authorize_by_resource_type(
+        f"User:{context.principal}", context.client_host, operation, resource_type
+    )
 
 
 def authorized_operations(
@@ -44,7 +60,7 @@ def authorized_operations(
     resource_name: str,
     supported: frozenset[AclOperation],
 ) -> frozenset[AclOperation]:
-    """Return those of the supported operations that the client may do (KIP-430)."""
+    """Return those of the `supported` operations that the client may do on a resource (KIP-430)."""
     authorizer = cluster.authorizer
     if authorizer is None:
         return supported
