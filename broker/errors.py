@@ -31,6 +31,13 @@ INVALID_REQUEST_MESSAGE = (
 )
 """Kafka's own text of INVALID_REQUEST."""
 
+AUTHORIZATION_MESSAGES = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
+"""Kafka's own texts of the errors of a denial, where a response has one."""
 NOT_COORDINATOR_MESSAGE = "This is not the correct coordinator."
 UNSUPPORTED_VERSION_MESSAGE = "The version of API is not supported."
 UNKNOWN_SERVER_ERROR_MESSAGE = (
@@ -43,8 +50,3 @@ UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
 UNKNOWN_TOPIC_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
 UNKNOWN_PARTITION = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
 """The refusals of a topic id, and of a topic name or partition, that the cluster does not have."""
-
-CLUSTER_DENIED = Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
-GROUP_DENIED = Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
-TOPIC_DENIED = Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
-"""The refusals of an operation that the client may not do, with Kafka's own texts."""

@@ -17,7 +17,7 @@ from broker.authorization.checks import (
     Check,
 )
 from broker.cluster.cluster import Cluster
-from broker.errors import CLUSTER_DENIED, GROUP_DENIED, TOPIC_DENIED, Refusal
+from broker.errors import Refusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from protocol.configs import ResourceType
@@ -46,10 +46,9 @@ def deny_configs(
     resource_name: str,
 ) -> Refusal | None:
     """Return the error of a resource whose configuration the client may not use, or None."""
+    check, name = checks.of_cluster, CLUSTER_NAME
     if resource_type == ResourceType.TOPIC:
-        check, name, refusal = checks.of_topic, resource_name, TOPIC_DENIED
+        check, name = checks.of_topic, resource_name
     elif resource_type == ResourceType.GROUP:
-        check, name, refusal = checks.of_group, resource_name, GROUP_DENIED
-    else:
-        check, name, refusal = checks.of_cluster, CLUSTER_NAME, CLUSTER_DENIED
-    return None if is_allowed(context, cluster, check, name) else refusal
+        check, name = checks.of_group, resource_name
+    return None if is_allowed(context, cluster, check, name) else check.refusal

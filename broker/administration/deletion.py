@@ -11,7 +11,7 @@ from uuid import UUID
 from broker.authorization.checks import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC, Check
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.errors import TOPIC_DENIED, UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
+from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
@@ -101,12 +101,12 @@ def _by_name(
     cluster: Cluster, name: str, ids: set[UUID], may: Callable[[Check, str], bool]
 ) -> FoundTopic:
     if not may(DESCRIBE_TOPIC, name):
-        return FoundTopic(name, NO_TOPIC_ID, TOPIC_DENIED)
+        return FoundTopic(name, NO_TOPIC_ID, DESCRIBE_TOPIC.refusal)
     topic = cluster.topics.get(name)
     if topic is None:
         return FoundTopic(name, NO_TOPIC_ID, UNKNOWN_PARTITION)
     if not may(DELETE_TOPIC, name):
-        return FoundTopic(name, NO_TOPIC_ID, TOPIC_DENIED)
+        return FoundTopic(name, NO_TOPIC_ID, DELETE_TOPIC.refusal)
     if topic.topic_id in ids:
         message = "The provided topic name maps to an ID that was already supplied."
         return FoundTopic(name, topic.topic_id, _invalid_request(message))
@@ -119,7 +119,7 @@ def _by_id(cluster: Cluster, topic_id: UUID, may: Callable[[Check, str], bool]) 
         return FoundTopic(None, topic_id, UNKNOWN_TOPIC_ID)
     if not may(DELETE_TOPIC, topic.name):
         name = topic.name if may(DESCRIBE_TOPIC, topic.name) else None
-        return FoundTopic(name, topic_id, TOPIC_DENIED)
+        return FoundTopic(name, topic_id, DELETE_TOPIC.refusal)
     return FoundTopic(topic.name, topic_id, topic)
 
 

@@ -8,6 +8,7 @@ Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
 from typing import NamedTuple
 
 from broker.authorization.acl import Acl, AclOperation, ResourceType
+from broker.errors import AUTHORIZATION_MESSAGES, Refusal
 from protocol.errors import ErrorCode
 
 
@@ -21,6 +22,11 @@ class Check(NamedTuple):
 
     NONE: nothing fails, and the response has less.
     """
+
+    @property
+    def refusal(self) -> Refusal:
+        """The denial as a value, with Kafka's text of the error."""
+        return Refusal(self.error_code, AUTHORIZATION_MESSAGES.get(self.error_code))
 
 
 class Denial(NamedTuple):

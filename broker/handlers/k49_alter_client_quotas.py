@@ -28,7 +28,6 @@ from broker.administration.quota_order import (
 from broker.authorization.checks import ALTER_CONFIGS_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
-from broker.errors import CLUSTER_DENIED
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -99,13 +98,14 @@ def handle_alter_client_quotas(
 def _denied(
     version: int, request: "messages.AlterClientQuotasRequest"
 ) -> "messages.AlterClientQuotasResponse":
+    refusal = ALTER_CONFIGS_CLUSTER.refusal
     return messages.AlterClientQuotasResponse(
         version=version,
         entries=[
             _Result(
                 version=version,
-                error_code=CLUSTER_DENIED.error_code,
-                error_message=CLUSTER_DENIED.error_message,
+                error_code=refusal.error_code,
+                error_message=refusal.error_message,
                 entity=[
                     _Result.EntityData(
                         version=version, entity_type=part.entity_type, entity_name=part.entity_name

@@ -26,7 +26,7 @@ from broker.administration.quorum import (
 )
 from broker.authorization.checks import DESCRIBE_CLUSTER
 from broker.cluster.cluster import Cluster
-from broker.errors import CLUSTER_DENIED, UNKNOWN_PARTITION_MESSAGE
+from broker.errors import UNKNOWN_PARTITION_MESSAGE
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -52,10 +52,11 @@ def handle_describe_quorum(
     """Kafka's `KafkaRaftClient.handleDescribeQuorumRequest`."""
     version = context.api_version
     if not is_allowed(context, cluster, DESCRIBE_CLUSTER):
+        refusal = DESCRIBE_CLUSTER.refusal
         return messages.DescribeQuorumResponse(
             version=version,
-            error_code=CLUSTER_DENIED.error_code,
-            error_message=CLUSTER_DENIED.error_message,
+            error_code=refusal.error_code,
+            error_message=refusal.error_message,
             topics=[],
             nodes=[],
         )

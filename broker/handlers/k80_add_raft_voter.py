@@ -18,7 +18,7 @@ from broker.administration.quorum import (
 )
 from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
-from broker.errors import CLUSTER_DENIED, Refusal
+from broker.errors import Refusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -35,7 +35,7 @@ def handle_add_raft_voter(
 ) -> "messages.AddRaftVoterResponse":
     """Kafka's `KafkaRaftClient.handleAddVoterRequest`."""
     if not is_allowed(context, cluster, ALTER_CLUSTER):
-        refusal = CLUSTER_DENIED
+        refusal = ALTER_CLUSTER.refusal
     else:
         refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request, cluster)
     return messages.AddRaftVoterResponse(

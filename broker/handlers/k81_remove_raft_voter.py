@@ -10,7 +10,7 @@ Behaviour:
 from broker.administration.quorum import check_cluster_id
 from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
-from broker.errors import CLUSTER_DENIED, Refusal
+from broker.errors import Refusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -25,7 +25,7 @@ def handle_remove_raft_voter(
 ) -> "messages.RemoveRaftVoterResponse":
     """Kafka's `KafkaRaftClient.handleRemoveVoterRequest`."""
     if not is_allowed(context, cluster, ALTER_CLUSTER):
-        refusal = CLUSTER_DENIED
+        refusal = ALTER_CLUSTER.refusal
     else:
         refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request)
     return messages.RemoveRaftVoterResponse(
