@@ -109,7 +109,7 @@ def _respond(
         # Kafka's controller sets this and the message only if it has work; these are the defaults.
         allow_replication_factor_change=may_change or not request.topics or failure is not None,
         error_code=failure.error_code if failure else ErrorCode.NONE,
-        error_message=None if request.topics else "",
+        error_message=failure.error_message if failure else None if request.topics else "",
         responses=topics,
     )
 
