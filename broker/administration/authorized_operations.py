@@ -1,9 +1,13 @@
-"""Authorized operations of a resource: all, since there is no authorization (KIP-430).
+"""Authorized operations of a resource: all without an authorizer (KIP-430).
 
-Source: Kafka's `AclEntry.supportedOperations`.
+Sources: Kafka's `AclEntry.supportedOperations` and `AuthHelper.computeDescribeClusterResponse`.
 """
 
-from broker.authorization.acl import AclOperation
+from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
+from broker.authorization.checks import DESCRIBE_CLUSTER_OPERATIONS
+from broker.cluster.cluster import Cluster
+from broker.request.authorization import authorized_operations, is_allowed
+from broker.request.context import RequestContext
 from protocol.releases import Release
 
 TOPIC_OPERATIONS = frozenset(
@@ -42,6 +46,22 @@ _GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)
 """Value for a client that did not request them."""
+
+
+def topic_operations(
+    context: RequestContext, cluster: Cluster, name: str
+) -> frozenset[AclOperation]:
+    """Return the operations on a topic that the client may do."""
+    return authorized_operations(context, cluster, ResourceType.TOPIC, name, TOPIC_OPERATIONS)
+
+
+def cluster_operations(context: RequestContext, cluster: Cluster) -> frozenset[AclOperation]:
+    """Return the operations on the cluster that the client may do; none if it may not describe."""
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER_OPERATIONS):
+        return frozenset()
+    return authorized_operations(
+        context, cluster, ResourceType.CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS
+    )
 
 
 def group_operations(release: Release) -> frozenset[AclOperation]:
