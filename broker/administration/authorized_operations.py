@@ -1,43 +1,11 @@
-"""Authorized operations of a resource: all, since there is no authorization (KIP-430).
+"""Authorized operations of a resource: all, since there is no authorization (KIP-430)."""
 
-Source: Kafka's `AclEntry.supportedOperations`.
-"""
-
-from broker.authorization.acl import AclOperation
+from protocol.acls import SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from protocol.releases import Release
 
-TOPIC_OPERATIONS = frozenset(
-    {
-        AclOperation.READ,
-        AclOperation.WRITE,
-        AclOperation.CREATE,
-        AclOperation.DELETE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-    }
-)
-GROUP_OPERATIONS = frozenset(
-    {
-        AclOperation.READ,
-        AclOperation.DELETE,
-        AclOperation.DESCRIBE,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-    }
-)
-CLUSTER_OPERATIONS = frozenset(
-    {
-        AclOperation.CREATE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.CLUSTER_ACTION,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-        AclOperation.IDEMPOTENT_WRITE,
-    }
-)
+TOPIC_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.TOPIC]
+GROUP_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.GROUP]
+CLUSTER_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.CLUSTER]
 _GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)

@@ -1,70 +1,14 @@
-"""Access control lists: resources, patterns, operations, permissions, and one rule of them.
-
-Numbers and names are those of Kafka's `ResourceType`, `PatternType`, `AclOperation` and
-`AclPermissionType`.
-"""
+"""One rule of access control lists; its enums are in `protocol.acls`."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 
-WILDCARD = "*"
-"""Any resource, as the name of a literal pattern; any host; any user, as `User:*`."""
-WILDCARD_PRINCIPAL = "User:*"
-CLUSTER_NAME = "kafka-cluster"
-"""The name of the only resource of type CLUSTER."""
-
-
-class ResourceType(IntEnum):
-    """What a rule is about."""
-
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(IntEnum):
-    """How a rule names its resources. ANY and MATCH are for filters only."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
-class AclOperation(IntEnum):
-    """What a client does with a resource."""
-
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class PermissionType(IntEnum):
-    """Whether a rule allows or denies."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
+from protocol.acls import CLUSTER_NAME as CLUSTER_NAME
+from protocol.acls import WILDCARD as WILDCARD
+from protocol.acls import WILDCARD_PRINCIPAL as WILDCARD_PRINCIPAL
+from protocol.acls import AclOperation as AclOperation
+from protocol.acls import PatternType as PatternType
+from protocol.acls import PermissionType as PermissionType
+from protocol.acls import ResourceType as ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +22,16 @@ class Acl:
     host: str
     operation: AclOperation
     permission_type: PermissionType
+
+
+@dataclass(frozen=True, slots=True)
+class AclFilter:
+    """Which rules, as in Kafka's `AclBindingFilter`: ANY, and None, fit all values."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    resource_name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: AclOperation = AclOperation.ANY
+    permission_type: PermissionType = PermissionType.ANY
