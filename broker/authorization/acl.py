@@ -2,13 +2,27 @@
 
 from dataclasses import dataclass
 
-from protocol.acls import CLUSTER_NAME as CLUSTER_NAME
-from protocol.acls import WILDCARD as WILDCARD
-from protocol.acls import WILDCARD_PRINCIPAL as WILDCARD_PRINCIPAL
-from protocol.acls import AclOperation as AclOperation
-from protocol.acls import PatternType as PatternType
-from protocol.acls import PermissionType as PermissionType
-from protocol.acls import ResourceType as ResourceType
+from protocol.acls import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+
+__all__ = [
+    "CLUSTER_NAME",
+    "WILDCARD",
+    "WILDCARD_PRINCIPAL",
+    "Acl",
+    "AclFilter",
+    "AclOperation",
+    "PatternType",
+    "PermissionType",
+    "ResourceType",
+]
 
 
 @dataclass(frozen=True, slots=True)
