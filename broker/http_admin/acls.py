@@ -19,6 +19,7 @@ from broker.authorization.acl import (
 from broker.authorization.authorizer import Authorizer
 from broker.authorization.description import acl_fields, principal_of, rule_fields
 from broker.dispatch.turn_queue import TurnKind
+from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Name, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
@@ -170,6 +171,7 @@ def list_acls(admin: Admin, query: AclQuery) -> list[AclBody]:
     "/v1/acls",
     tag="acls",
     status=201,
+    read_bytes=lambda body: read_long_body(body, AclsBody, frozenset({AclsBody})),
     turn_kind=TurnKind.EXCLUSIVE,
     further_rules="The resource has no such operation, or Kafka refuses the rule",
 )
