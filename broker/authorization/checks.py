@@ -7,7 +7,7 @@ Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
 
 from typing import NamedTuple
 
-from broker.authorization.acl import AclOperation, ResourceType
+from broker.authorization.acl import Acl, AclOperation, ResourceType
 from protocol.errors import ErrorCode
 
 
@@ -18,6 +18,15 @@ class Check(NamedTuple):
     resource_type: ResourceType
     error_code: ErrorCode
     """The error of a denial. Where Kafka hides that the resource exists, it is that of its absence."""
+
+
+class Denial(NamedTuple):
+    """An operation that was not allowed, on which resource, and the rule that decided."""
+
+    check: Check
+    resource_name: str
+    rule: Acl | str
+    """An ACL, or the name of a default of the authorizer."""
 
 
 # fmt: off

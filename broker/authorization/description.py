@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker.authorization.acl import Acl
-from broker.authorization.authorizer import Denial
+from broker.authorization.checks import Denial
 
 USER = "User:"
 """What the principal of a user begins with. There are no principals of other types here."""

@@ -121,7 +121,7 @@ class Cluster:
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
         self.delegation_tokens = configured_delegation_tokens(config, new_uuid)
-        self.authorizer = configured_authorizer(config)
+        self.authorizer = configured_authorizer(config, self.note_change)
         """What decides who may do what; None if everybody may do everything."""
         self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
