@@ -8,6 +8,9 @@ from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 
+DENIALS_MAX = 100
+"""How many denials of a request are noted."""
+
 
 def is_allowed(
     context: RequestContext,
@@ -19,8 +22,8 @@ def is_allowed(
 ) -> bool:
     """Whether the client may do an operation on a resource; everything without an authorizer.
 
-    A denial is noted for the journal, with the rule that decided, unless `is_noted` is False: for
-    what only leaves a resource out of a response.
+    A denial is noted for the journal, with the rule that decided, for the first `DENIALS_MAX` of a
+    request, and unless `is_noted` is False: for what only leaves a resource out of a response.
     """
     authorizer = cluster.authorizer
     if authorizer is None:
@@ -32,7 +35,7 @@ def is_allowed(
         check.resource_type,
         resource_name,
     )
-    if not decision.is_allowed and is_noted:
+    if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
 
