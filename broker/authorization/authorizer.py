@@ -157,6 +157,11 @@ class Authorizer:
             if pattern in self._by_pattern:
                 yield self._by_pattern[pattern]
 
+    @property
+    def remembered_count(self) -> int:
+        """How many decisions are remembered."""
+        return len(self._remembered)
+
     # Rules ---------------------------------------------------------------------------------------
 
     def add(self, acl: Acl) -> bool:
@@ -193,6 +198,10 @@ class Authorizer:
                     del lengths[len(acl.resource_name)]
         self._note_change()
         return True
+
+    def __contains__(self, acl: Acl) -> bool:
+        """Whether there is a rule."""
+        return acl in self._acls
 
     def acls(self) -> list[Acl]:
         """Return all rules, in the order in which they were added."""

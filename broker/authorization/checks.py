@@ -30,6 +30,10 @@ class Denial(NamedTuple):
 
 
 # fmt: off
-WRITE_TOPIC             = Check(AclOperation.WRITE,    ResourceType.TOPIC,            ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-WRITE_TRANSACTIONAL_ID  = Check(AclOperation.WRITE,    ResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+ALTER_CLUSTER                    = Check(AclOperation.ALTER,          ResourceType.CLUSTER,          ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+CLUSTER_ACTION_CLUSTER_BY_TOPIC  = Check(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER,          ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+DESCRIBE_CLUSTER                 = Check(AclOperation.DESCRIBE,       ResourceType.CLUSTER,          ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+READ_TOPIC                       = Check(AclOperation.READ,           ResourceType.TOPIC,            ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+WRITE_TOPIC                      = Check(AclOperation.WRITE,          ResourceType.TOPIC,            ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+WRITE_TRANSACTIONAL_ID           = Check(AclOperation.WRITE,          ResourceType.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 # fmt: on
