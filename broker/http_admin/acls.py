@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from broker.administration.acls import refuse_acl
 from broker.authorization.acl import (
     CLUSTER_NAME,
     WILDCARD,
@@ -18,6 +19,7 @@ from broker.authorization.acl import (
 )
 from broker.authorization.authorizer import Authorizer
 from broker.authorization.description import acl_fields, principal_of, rule_fields
+from broker.config.features import METADATA_VERSION
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Name, Problem, operation
@@ -238,6 +240,11 @@ def put_acls(admin: Admin, bodies: Sequence[AclBody]) -> None:
     """
     authorizer = authorizer_of(admin)
     acls = [_acl_of(body) for body in paced(bodies)]
+    metadata_version = admin.cluster.features.level(METADATA_VERSION)
+    for acl in paced(acls):
+        refusal = refuse_acl(acl, metadata_version)
+        if refusal is not None:
+            raise Problem(422, str(refusal.error_message))
     for acl in paced(acls):
         authorizer.add(acl)
 
