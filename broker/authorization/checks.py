@@ -28,11 +28,6 @@ class Check(NamedTuple):
         """The denial as a value, with Kafka's text of the error."""
         return Refusal(self.error_code, AUTHORIZATION_MESSAGES.get(self.error_code))
 
-    @property
-    def refusal(self) -> Refusal:
-        """The denial as a value, with Kafka's text of the error."""
-        return Refusal(self.error_code, AUTHORIZATION_MESSAGES.get(self.error_code))
-
 
 class Denial(NamedTuple):
     """An operation that was not allowed, on which resource, and the rule that decided."""
