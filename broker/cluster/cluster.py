@@ -460,5 +460,5 @@ class Cluster:
 
     def freed(self, partition: Partition, byte_count: int) -> None:
         """Account for deleted batches."""
-        if partition.compaction is None:
+        if not partition.is_internal:
             self.log_bytes -= byte_count

@@ -34,7 +34,9 @@ class ShareGroups:
         """`append_records` writes to `__consumer_offsets`; `is_taken` is that of the groups."""
         self._config = config
         self._timers = timers
-        self.log = ShareLog(topics, config)
+        self.log = ShareLog(
+            topics, config, timers, lambda key, now_ms: self.states.write_again(key, now_ms)
+        )
         self.states = ShareStates(
             has_partition=topics.has_partition,
             append_record=self.log.append,
@@ -92,6 +94,7 @@ class ShareGroups:
             self.groups.forget_all()
         if topic.name == SHARE_GROUP_STATE.name:
             self.states.forget_all()
+            self.log.forget_all()
         self.groups.forget_topic(topic.topic_id, now_ms)
         self.states.forget_topic(topic.topic_id, now_ms)
         for partition in topic.partitions:

@@ -54,7 +54,8 @@ class Partition:
 
     `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
     only while a reassignment waits for a broker that is not alive. `compaction` is None except in
-    internal topics: those of clients are compacted by the log cleaner, which keeps no index.
+    internal topics with keys: those of clients are compacted by the log cleaner, which keeps no
+    index.
 
     `eligible_leader_replicas` left the ISR while it was smaller than min.insync.replicas, so they
     have every committed record (KIP-966). `last_known_leader_id` is NO_LEADER unless the ISR became
@@ -79,6 +80,11 @@ class Partition:
     compaction: Compaction | None = None
     replica_ends: Mapping[int, int] = field(default_factory=lambda: _NO_ENDS)
     paused_followers: frozenset[int] = frozenset()
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is of a topic in which coordinators keep their state."""
+        return self.topic_name in INTERNAL_TOPICS
 
     def end_of(self, node_id: int) -> int:
         """Return the log end offset of a replica."""
