@@ -11,10 +11,11 @@ from broker.cluster.topics import Partition, Topic, TopicTable
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
+from broker.errors import Refusal
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group_records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
-from broker.share_groups.share_state import ShareStates
+from broker.share_groups.share_state import SharePartitionKey, ShareStates
 from broker.timers import Timers
 from protocol.pacing import may_pause, paced
 
@@ -34,9 +35,7 @@ class ShareGroups:
         """`append_records` writes to `__consumer_offsets`; `is_taken` is that of the groups."""
         self._config = config
         self._timers = timers
-        self.log = ShareLog(
-            topics, config, timers, lambda key, now_ms: self.states.write_again(key, now_ms)
-        )
+        self.log = ShareLog(topics, config, timers, self._write_snapshot)
         self.states = ShareStates(
             has_partition=topics.has_partition,
             append_record=self.log.append,
@@ -63,6 +62,9 @@ class ShareGroups:
         """Replace the configuration of the brokers and groups."""
         self._config = config
         self.groups.config = config
+
+    def _write_snapshot(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
+        return self.states.write_again(key, now_ms)
 
     def add_leader(self, node_id: int) -> None:
         """Prepare a broker for leading share partitions."""

@@ -90,6 +90,13 @@ class Partition:
         """Return the log end offset of a replica."""
         return self.replica_ends.get(node_id, self.log.log_end_offset)
 
+    def segment_bytes_of(self, node_id: int) -> int:
+        """Return the size of a replica's segments; one that ends before the log start is empty."""
+        log, end_offset = self.log, self.end_of(node_id)
+        if end_offset < log.log_start_offset:
+            return 0
+        return log.segment_bytes - log.readable_bytes(end_offset, log.size_bytes)
+
     def assign(self, replicas: Sequence[int]) -> None:
         """Set the replicas; a new one has nothing until it is in sync."""
         ends = dict.fromkeys(replicas, 0) | dict.fromkeys(self.replicas, self.log.log_end_offset)

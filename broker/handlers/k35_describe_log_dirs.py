@@ -5,7 +5,9 @@ Behaviour:
       every partition of which it has a replica. New ones go to the directory with the fewest. A
       null list of topics means all; partitions without a replica are left out.
     - A partition's size is that of its segments: what DeleteRecords has deleted counts until
-      retention deletes the segment. Nothing lags, and a move between directories takes no time.
+      retention deletes the segment. A replica that is behind has the size of what it has fetched.
+    - The offset lag is how far the replica's own high watermark is ahead of its own end, so it is 0
+      for all. A move between directories, for which it could be more, takes no time.
     - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
       on other brokers, if all directories are cordoned.
 
@@ -45,7 +47,7 @@ def handle_describe_log_dirs(
             version=version,
             error_code=ErrorCode.NONE,
             log_dir=path,
-            topics=_topics(version, stored.get(path, {})),
+            topics=_topics(version, broker_id, stored.get(path, {})),
             total_bytes=total_bytes,
             usable_bytes=max(0, total_bytes - cluster.log_bytes),
             is_cordoned=is_dir_cordoned(cluster, broker_id, path),
@@ -58,14 +60,14 @@ def handle_describe_log_dirs(
 
 
 @may_pause
-def _topics(version: int, stored: dict[str, list[Partition]]) -> list[_Topic]:
+def _topics(version: int, broker_id: int, stored: dict[str, list[Partition]]) -> list[_Topic]:
     topics = []
     for name, partitions in paced(stored.items()):
         described = [
             _Partition(
                 version=version,
                 partition_index=partition.partition_index,
-                partition_size=partition.log.segment_bytes,
+                partition_size=partition.segment_bytes_of(broker_id),
                 offset_lag=0,
                 is_future_key=False,
             )

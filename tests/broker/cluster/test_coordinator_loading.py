@@ -216,7 +216,7 @@ def test_the_state_of_share_partitions_can_be_loaded_after_old_records_were_dele
     work.do([("write", 0, number % 7) for number in range(2500)])
     work.cluster.timers.run_due(work.now_ms + 1000)
     log = work.partition.log
-    assert 0 < log.log_start_offset
+    assert log.log_start_offset > 0
     assert log.log_end_offset - log.log_start_offset <= 1010
     known, offset = work.states(), log.log_end_offset
     work.do([("write", 0, 3), ("write", 1, 3)])

@@ -59,7 +59,9 @@ def test_a_record_is_appended_to_the_partition_of_its_key() -> None:
     partition = cluster.share.log.partition(KEY)
     assert partition is not None
     (batch,) = partition.log.rewind()
-    assert [(record.key, record.value) for record in read_records(batch)] == [(b"\0\1key", b"value")]
+    assert [(record.key, record.value) for record in read_records(batch)] == [
+        (b"\0\1key", b"value")
+    ]
 
 
 def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
