@@ -3,7 +3,7 @@
 Sources: Kafka's `AclEntry.supportedOperations` and `AuthHelper.computeDescribeClusterResponse`.
 """
 
-from broker.authorization.checks import DESCRIBE_CLUSTER_OPERATIONS
+from broker.authorization.checks import DESCRIBE_CLUSTER_UNLISTED
 from broker.cluster.cluster import Cluster
 from broker.request.authorization import authorized_operations, is_allowed
 from broker.request.context import RequestContext
@@ -28,7 +28,7 @@ def topic_operations(
 
 def cluster_operations(context: RequestContext, cluster: Cluster) -> frozenset[AclOperation]:
     """Return the operations on the cluster that the client may do; none if it may not describe."""
-    if not is_allowed(context, cluster, DESCRIBE_CLUSTER_OPERATIONS):
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER_UNLISTED):
         return frozenset()
     return authorized_operations(
         context, cluster, ResourceType.CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS

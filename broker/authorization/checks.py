@@ -55,7 +55,6 @@ DELETE_CLUSTER                     = Check(AclOperation.DELETE,           Resour
 DELETE_GROUP                       = Check(AclOperation.DELETE,           ResourceType.GROUP,            ErrorCode.GROUP_AUTHORIZATION_FAILED)
 DELETE_TOPIC                       = Check(AclOperation.DELETE,           ResourceType.TOPIC,            ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 DESCRIBE_CLUSTER                   = Check(AclOperation.DESCRIBE,         ResourceType.CLUSTER,          ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-DESCRIBE_CLUSTER_OPERATIONS        = Check(AclOperation.DESCRIBE,         ResourceType.CLUSTER,          ErrorCode.NONE)
 DESCRIBE_CLUSTER_UNLISTED          = Check(AclOperation.DESCRIBE,         ResourceType.CLUSTER,          ErrorCode.NONE)
 DESCRIBE_CONFIGS_CLUSTER           = Check(AclOperation.DESCRIBE_CONFIGS, ResourceType.CLUSTER,          ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 DESCRIBE_CONFIGS_GROUP             = Check(AclOperation.DESCRIBE_CONFIGS, ResourceType.GROUP,            ErrorCode.GROUP_AUTHORIZATION_FAILED)

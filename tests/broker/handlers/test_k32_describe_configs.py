@@ -125,7 +125,7 @@ def test_keys_of_the_authorizer_are_described_as_secrets_where_they_are_set() ->
 
 
 def test_the_authorizer_is_described_with_the_name_of_its_class() -> None:
-    cluster = new_cluster(authorizer_class_name="acl")
+    cluster = new_cluster(authorizer_class_name="acl", super_users="User:ANONYMOUS")
     entry = the_one_entry(describe(cluster, (BROKER, "1", ["authorizer.class.name"]), version=4))
     assert entry.value == "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
     assert (entry.config_source, entry.read_only) == (4, True)
