@@ -66,7 +66,7 @@ class TokenProviders:
     def _ask(
         self, settings: ProviderSettings, keys: KeysOfEndpoint, backoff_ms: int, now_ms: int
     ) -> None:
-        """Ask an endpoint, unless that is under way; after an error ask again, ever later."""
+        """Ask an endpoint, unless a request is in flight; after an error ask again, ever later."""
         if settings in self._asking:
             return
 

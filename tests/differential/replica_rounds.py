@@ -139,7 +139,9 @@ class ReplicaPlay:
         Nobody answers for a topic without a leader.
         """
         return [
-            getattr(self, f"_{kind}")(name, *arguments) if self._leaders[name] != NO_LEADER else None
+            getattr(self, f"_{kind}")(name, *arguments)
+            if self._leaders[name] != NO_LEADER
+            else None
             for name, (kind, *arguments) in zip(self._names, operations, strict=True)
         ]
 
@@ -294,7 +296,6 @@ class ReplicaPlay:
             record["offset"] for batch in found["records"] or () for record in batch["records"]
         ]
         return [*(found[key] for key in keys), offsets]
-
 
     def _epoch_end(self, name: str, leader_epoch: int) -> Any:
         partition = {"partition": 0, "current_leader_epoch": -1, "leader_epoch": leader_epoch}

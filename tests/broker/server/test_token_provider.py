@@ -55,7 +55,7 @@ async def running() -> AsyncIterator[Provider]:
 
 
 async def until(providers: TokenProviders) -> None:
-    """Wait for responses that are under way."""
+    """Wait for requests in flight."""
     for asking in list(providers._asking.values()):
         await asking
 
@@ -87,7 +87,7 @@ async def test_an_unknown_key_is_asked_for_at_once() -> None:
         providers.start(0)
         provider.body = key_set(ONE, TWO)
         keys.miss("two", 5)
-        keys.miss("three", 5)  # one request is under way
+        keys.miss("three", 5)  # one request is in flight
         await until(providers)
         assert keys.keys(0) == (ONE, TWO)
 
