@@ -100,7 +100,7 @@ def _describe(
         _topics(cluster, group_id, partitions),
         attrgetter("topic_name"),
     )
-    return _Group(group_id=group_id, topics=topics)
+    return _Group(group_id=group_id, topics=list(topics))
 
 
 @may_pause
