@@ -7,6 +7,8 @@ Behaviour:
     - The coordinator computes the partitions of internal topics, creates those that are missing,
       and assigns active and standby tasks with Kafka's sticky assignor. A task is released before
       another member gets it.
+    - With an authorizer the client needs CREATE on the cluster, or on every internal topic that is
+      missing. Otherwise none is created, and the status of missing topics names those.
     - Statuses say what the group waits for: source topics, internal topics, partition counts that
       fit together, the initial rebalance delay or the assignment interval; what a member lacks
       (client tags, v1); and that a member has asked for a shutdown of the application.
@@ -34,7 +36,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from broker.administration.streams_topics import create_internal_topics
-from broker.authorization.checks import DESCRIBE_TOPIC, READ_GROUP
+from broker.authorization.checks import (
+    CREATE_CLUSTER_STATUS,
+    CREATE_TOPIC_STATUS,
+    DESCRIBE_TOPIC,
+    READ_GROUP,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_streams_protocol, ownership_error
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
@@ -69,7 +76,10 @@ _Response = messages.StreamsGroupHeartbeatResponse
 _Endpoints = _Response.EndpointToPartitions
 
 
-@handles(ApiKey.STREAMS_GROUP_HEARTBEAT, checks=(READ_GROUP, DESCRIBE_TOPIC))
+@handles(
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    checks=(READ_GROUP, DESCRIBE_TOPIC, CREATE_CLUSTER_STATUS, CREATE_TOPIC_STATUS),
+)
 @may_pause
 def handle_streams_group_heartbeat(
     context: RequestContext, request: "messages.StreamsGroupHeartbeatRequest", cluster: Cluster
@@ -87,7 +97,8 @@ def handle_streams_group_heartbeat(
         failures = create_internal_topics(
             context, cluster, group, missing, retry_ms=2 * result.heartbeat_interval_ms
         )
-        result = replace(result, statuses=_with_failures(result.statuses, failures))
+        if failures:
+            result = replace(result, statuses=_with_failures(result.statuses, failures))
     return _response(result, version)
 
 
@@ -240,7 +251,7 @@ def _check_duplicates(subtopologies: Sequence[Subtopology]) -> Refusal | None:
 
 def _with_failures(statuses: tuple[Status, ...], failures: str) -> tuple[Status, ...]:
     return tuple(
-        Status(status.code, status.detail + failures)
+        Status(status.code, f"{status.detail}; {failures}")
         if status.code is StatusCode.MISSING_INTERNAL_TOPICS
         else status
         for status in statuses

@@ -10,6 +10,7 @@ from typing import TypeVar
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 
@@ -45,6 +46,15 @@ def is_allowed(
     if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
+
+
+def refuse_cluster_operation(
+    context: RequestContext, cluster: Cluster, check: Check
+) -> Refusal | None:
+    """Return the error of a request that needs an operation on the cluster, or None."""
+    if is_allowed(context, cluster, check):
+        return None
+    return Refusal(check.error_code, f"Request needs {check.operation.name} permission.")
 
 
 @may_pause
