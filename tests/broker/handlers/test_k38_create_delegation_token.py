@@ -125,7 +125,7 @@ def test_the_denial_comes_after_that_of_the_connection_and_before_all_other_erro
         owner_principal_type="User",
         owner_principal_name="bob",
     )
-    cluster = make_acl_cluster(broker_count=1)
+    cluster = make_acl_cluster()
     anonymous = ask_for_tokens(request, 3, None, cluster)
     assert anonymous.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     denied = ask_for_tokens(request, 3, "alice", cluster)
