@@ -1,70 +1,28 @@
-"""Access control lists: resources, patterns, operations, permissions, and one rule of them.
-
-Numbers and names are those of Kafka's `ResourceType`, `PatternType`, `AclOperation` and
-`AclPermissionType`.
-"""
+"""One rule of access control lists, and a filter of rules; their enums are in `protocol.acls`."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 
-WILDCARD = "*"
-"""Any resource, as the name of a literal pattern; any host; any user, as `User:*`."""
-WILDCARD_PRINCIPAL = "User:*"
-CLUSTER_NAME = "kafka-cluster"
-"""The name of the only resource of type CLUSTER."""
+from protocol.acls import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 
-
-class ResourceType(IntEnum):
-    """What a rule is about."""
-
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(IntEnum):
-    """How a rule names its resources. ANY and MATCH are for filters only."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
-class AclOperation(IntEnum):
-    """What a client does with a resource."""
-
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class PermissionType(IntEnum):
-    """Whether a rule allows or denies."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
+__all__ = [
+    "CLUSTER_NAME",
+    "WILDCARD",
+    "WILDCARD_PRINCIPAL",
+    "Acl",
+    "AclFilter",
+    "AclOperation",
+    "PatternType",
+    "PermissionType",
+    "ResourceType",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +71,8 @@ class AclFilter:
             return False
         if self.resource_name is None or self.resource_name == acl.resource_name:
             return True
-        if self.pattern_type is not PatternType.MATCH:
+        if self.pattern_type != PatternType.MATCH:
             return False
-        if acl.pattern_type is PatternType.PREFIXED:
+        if acl.pattern_type == PatternType.PREFIXED:
             return self.resource_name.startswith(acl.resource_name)
         return acl.resource_name == WILDCARD

@@ -35,7 +35,7 @@ from broker.administration.new_topic import NewTopic, check_size
 from broker.authorization.checks import (
     CREATE_CLUSTER,
     CREATE_TOPIC,
-    DESCRIBE_CLUSTER_OPERATIONS,
+    DESCRIBE_CLUSTER_UNLISTED,
     DESCRIBE_TOPIC,
     Check,
 )
@@ -137,7 +137,7 @@ def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
 @handles(
     ApiKey.METADATA,
     shortcut=describe_known,
-    checks=(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER_OPERATIONS),
+    checks=(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER_UNLISTED),
 )
 @may_pause
 def handle_metadata(

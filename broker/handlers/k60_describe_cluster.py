@@ -10,7 +10,7 @@ Behaviour:
 """
 
 from broker.administration.authorized_operations import cluster_operations
-from broker.authorization.checks import DESCRIBE_CLUSTER_OPERATIONS
+from broker.authorization.checks import DESCRIBE_CLUSTER_UNLISTED
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -25,7 +25,7 @@ ENDPOINT_TYPE_VERSION_MIN = 1
 FENCED_BROKERS_VERSION_MIN = 2
 
 
-@handles(ApiKey.DESCRIBE_CLUSTER, checks=(DESCRIBE_CLUSTER_OPERATIONS,))
+@handles(ApiKey.DESCRIBE_CLUSTER, checks=(DESCRIBE_CLUSTER_UNLISTED,))
 def handle_describe_cluster(
     context: RequestContext, request: "messages.DescribeClusterRequest", cluster: Cluster
 ) -> "messages.DescribeClusterResponse":
