@@ -1,6 +1,13 @@
-"""Authorized operations of a resource: all, since there is no authorization (KIP-430)."""
+"""Authorized operations of a resource: all without an authorizer (KIP-430).
 
-from protocol.acls import SUPPORTED_OPERATIONS, AclOperation, ResourceType
+Sources: Kafka's `AclEntry.supportedOperations` and `AuthHelper.computeDescribeClusterResponse`.
+"""
+
+from broker.authorization.checks import DESCRIBE_CLUSTER_UNLISTED
+from broker.cluster.cluster import Cluster
+from broker.request.authorization import authorized_operations, is_allowed
+from broker.request.context import RequestContext
+from protocol.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from protocol.releases import Release
 
 TOPIC_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.TOPIC]
@@ -10,6 +17,22 @@ _GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)
 """Value for a client that did not request them."""
+
+
+def topic_operations(
+    context: RequestContext, cluster: Cluster, name: str
+) -> frozenset[AclOperation]:
+    """Return the operations on a topic that the client may do."""
+    return authorized_operations(context, cluster, ResourceType.TOPIC, name, TOPIC_OPERATIONS)
+
+
+def cluster_operations(context: RequestContext, cluster: Cluster) -> frozenset[AclOperation]:
+    """Return the operations on the cluster that the client may do; none if it may not describe."""
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER_UNLISTED):
+        return frozenset()
+    return authorized_operations(
+        context, cluster, ResourceType.CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS
+    )
 
 
 def group_operations(release: Release) -> frozenset[AclOperation]:

@@ -10,7 +10,7 @@ from copy import copy
 
 from broker.administration.config_operations import Alteration, Operation, change_list
 from broker.administration.listener_alteration import listener_problem
-from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
 from broker.config.broker_config import (
     BROKER_KEYS,
@@ -30,6 +30,7 @@ from broker.config.keys import (
     UpdateMode,
     shortened,
 )
+from broker.config.listener_values import ADVERTISED_LISTENERS
 from broker.config.release_keys import DYNAMIC_KEYS_IN_JAVA_SINCE, is_known, key_in
 from broker.config.security_keys import STORE_KEYS
 from broker.config.synonyms import LISTENER_KEY

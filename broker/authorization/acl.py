@@ -71,8 +71,8 @@ class AclFilter:
             return False
         if self.resource_name is None or self.resource_name == acl.resource_name:
             return True
-        if self.pattern_type is not PatternType.MATCH:
+        if self.pattern_type != PatternType.MATCH:
             return False
-        if acl.pattern_type is PatternType.PREFIXED:
+        if acl.pattern_type == PatternType.PREFIXED:
             return self.resource_name.startswith(acl.resource_name)
         return acl.resource_name == WILDCARD

@@ -104,11 +104,11 @@ class Authorizer:
         allowed: set[tuple[PatternType, str]] = set()
         denied: set[tuple[PatternType, str]] = set()
         for (patterns_type, pattern_type, name), by_principal in self._by_pattern.items():
-            if patterns_type is not resource_type:
+            if patterns_type != resource_type:
                 continue
             for acl in _of_principal(by_principal, principal):
                 if acl.operation in {operation, AclOperation.ALL} and has_host(acl.host, host):
-                    patterns = denied if acl.permission_type is PermissionType.DENY else allowed
+                    patterns = denied if acl.permission_type == PermissionType.DENY else allowed
                     patterns.add((pattern_type, name))
         everything = (PatternType.LITERAL, WILDCARD)
         if everything in denied:
@@ -132,7 +132,7 @@ class Authorizer:
             has_acls = True
             for acl in sorted(_of_principal(by_principal, principal), key=_order):
                 if _is_about(acl, operation) and has_host(acl.host, host):
-                    if acl.permission_type is PermissionType.DENY:
+                    if acl.permission_type == PermissionType.DENY:
                         return Decision(False, acl)
                     allowing = acl
         if allowing is not None:
@@ -173,7 +173,7 @@ class Authorizer:
         by_principal = self._by_pattern.get(pattern)
         if by_principal is None:
             by_principal = self._by_pattern[pattern] = {}
-            if acl.pattern_type is PatternType.PREFIXED:
+            if acl.pattern_type == PatternType.PREFIXED:
                 self._prefix_lengths[acl.resource_type][len(acl.resource_name)] += 1
         by_principal.setdefault(acl.principal, {})[acl] = None
         self._note_change()
@@ -191,7 +191,7 @@ class Authorizer:
             del by_principal[acl.principal]
         if not by_principal:
             del self._by_pattern[pattern]
-            if acl.pattern_type is PatternType.PREFIXED:
+            if acl.pattern_type == PatternType.PREFIXED:
                 lengths = self._prefix_lengths[acl.resource_type]
                 lengths[len(acl.resource_name)] -= 1
                 if not lengths[len(acl.resource_name)]:
@@ -217,7 +217,7 @@ class Authorizer:
         name, pattern_type = acl_filter.resource_name, acl_filter.pattern_type
         if name is None or pattern_type in {PatternType.ANY, PatternType.MATCH}:
             return self._acls
-        if acl_filter.resource_type is ResourceType.ANY:
+        if acl_filter.resource_type == ResourceType.ANY:
             return self._acls
         by_principal = self._by_pattern.get((acl_filter.resource_type, pattern_type, name), {})
         return [acl for acls in by_principal.values() for acl in acls]
@@ -246,18 +246,18 @@ def _is_about(acl: Acl, operation: AclOperation) -> bool:
     """Whether a rule is about an operation. One that allows READ, for example, allows DESCRIBE."""
     if acl.operation in {operation, AclOperation.ALL}:
         return True
-    if acl.permission_type is PermissionType.DENY:
+    if acl.permission_type == PermissionType.DENY:
         return False
-    if operation is AclOperation.DESCRIBE:
+    if operation == AclOperation.DESCRIBE:
         return acl.operation in _IMPLY_DESCRIBE
     return (
-        operation is AclOperation.DESCRIBE_CONFIGS and acl.operation is AclOperation.ALTER_CONFIGS
+        operation == AclOperation.DESCRIBE_CONFIGS and acl.operation == AclOperation.ALTER_CONFIGS
     )
 
 
 def _is_denied(pattern: tuple[PatternType, str], denied: set[tuple[PatternType, str]]) -> bool:
     """Whether a rule denies all resources of a pattern that another rule allows."""
     pattern_type, name = pattern
-    if pattern_type is PatternType.LITERAL and pattern in denied:
+    if pattern_type == PatternType.LITERAL and pattern in denied:
         return True
     return any((PatternType.PREFIXED, name[: end + 1]) in denied for end in range(len(name)))

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from broker.config.authorizer_settings import AUTHORIZER_CLASS, allows_without_acl, super_users
+
 if TYPE_CHECKING:
     from broker.authorization.authorizer import Authorizer
 
@@ -14,14 +16,10 @@ def configured_authorizer(
 
     `on_change` is called after each change of its rules.
     """
-    if not config["authorizer.class.name"]:
+    if not config[AUTHORIZER_CLASS]:
         return None
     from broker.authorization.authorizer import Authorizer  # noqa: PLC0415 - see ADR 24
 
-    super_users = frozenset(
-        name.strip() for name in (config["super.users"] or "").split(";") if name.strip()
-    )
-    allows_without_acl = (config["allow.everyone.if.no.acl.found"] or "").strip().lower() == "true"
-    authorizer = Authorizer(super_users, allows_without_acl=allows_without_acl)
+    authorizer = Authorizer(super_users(config), allows_without_acl=allows_without_acl(config))
     authorizer.on_change = on_change
     return authorizer

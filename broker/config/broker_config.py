@@ -20,6 +20,7 @@ from broker.config.api_versions import (
     features_release_of,
     release_of,
 )
+from broker.config.authorizer_settings import with_class_name
 from broker.config.broker_requirements import requirement_problem
 from broker.config.config_providers import PROVIDER_PREFIX, resolved
 from broker.config.features import release_problem
@@ -120,6 +121,7 @@ class BrokerConfig(Mapping[str, Any]):
         overrides_by_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
         """Raise ConfigError for an unknown key, an invalid value, or a contradiction."""
+        overrides = with_class_name(overrides)
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))

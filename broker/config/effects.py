@@ -45,7 +45,6 @@ NEEDS_PREFIX = "Kafka ignores it too, unless it has the prefix of a listener and
 NO_TIERED_STORAGE = "There is no tiered storage."
 NO_JAAS = "Options of the login module of a mechanism other than PLAIN are not read."
 NO_PLUGINS = "The broker runs no Java and loads no plug-in; it behaves as with the default."
-NO_AUTHORIZATION = "There is no authorization: every user may do everything."
 NO_JMX = "The broker has no JMX metrics; the admin port serves Prometheus metrics at /metrics."
 NOTHING_COPIED = "Replicas share one log, so nothing is copied that could be throttled."
 NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it."

@@ -8,6 +8,7 @@ Kafka's own properties files set. Names, types, defaults and checks are those of
 
 import sys
 
+from broker.config.authorizer_settings import known_authorizer
 from broker.config.broker_keys import INT_MAX, LONG_MAX, NOT_EMPTY
 from broker.config.effects import (
     BROKERS_AS_CLIENTS,
@@ -274,7 +275,7 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
 # describes them as secrets, where they are set.
 AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("allow.everyone.if.no.acl.found",                       UNKNOWN,  None,        None,          DYNAMIC_ONLY),
-    ConfigKey("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY),
+    ConfigKey("authorizer.class.name",                                STRING,   "",          known_authorizer, READ_ONLY),
     missing_key("principal.builder.class",                              CLASS,    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", None,          ONE_BROKER, reason=NO_PLUGINS),
     unseen_key("sasl.client.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
     unseen_key("sasl.jaas.config",                                     PASSWORD, None,        None,          ONE_BROKER, reason=NEEDS_PREFIX),

@@ -13,6 +13,8 @@ from broker.config.release_keys import key_in
 from broker.config.synonyms import combine_layers
 from broker.config.values import parse_value
 
+ADVERTISED_LISTENERS = "advertised.listeners"
+
 
 class ReloadedCertificates(Protocol):
     """The certificates of the TLS listeners of all brokers, which change at run time (KIP-226)."""

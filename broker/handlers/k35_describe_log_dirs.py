@@ -10,6 +10,8 @@ Behaviour:
       for all. A move between directories, for which it could be more, takes no time.
     - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
       on other brokers, if all directories are cordoned.
+    - Without DESCRIBE on the cluster there are no directories, and from v3 the error is
+      CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
     - Directories are names only: records are in memory. From v4, total_bytes is
@@ -17,9 +19,11 @@ Gaps:
 """
 
 from broker.administration.log_dirs import dir_of, place_replicas
+from broker.authorization.checks import DESCRIBE_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.cordoned_dirs import is_dir_cordoned, log_dirs
 from broker.cluster.topics import Partition
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -32,13 +36,20 @@ _Topic = _Result.DescribeLogDirsTopic
 _Partition = _Topic.DescribeLogDirsPartition
 
 
-@handles(ApiKey.DESCRIBE_LOG_DIRS)
+@handles(ApiKey.DESCRIBE_LOG_DIRS, checks=(DESCRIBE_CLUSTER,))
 @may_pause
 def handle_describe_log_dirs(
     context: RequestContext, request: "messages.DescribeLogDirsRequest", cluster: Cluster
 ) -> "messages.DescribeLogDirsResponse":
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version, broker_id = context.api_version, context.broker_id
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER):
+        return messages.DescribeLogDirsResponse(
+            version=version,
+            throttle_time_ms=0,
+            error_code=DESCRIBE_CLUSTER.error_code,
+            results=[],
+        )
     place_replicas(cluster, broker_id)
     stored = _stored(cluster, broker_id, request.topics)
     total_bytes = cluster.shared_config["log.memory.max.bytes"]

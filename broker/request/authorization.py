@@ -3,14 +3,21 @@
 Source: Kafka's `AuthHelper`.
 """
 
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.context import RequestContext
+from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 
 DENIALS_MAX = 100
 """How many denials of a request are noted."""
+_NOTHING: frozenset[str] = frozenset()
+_Resource = TypeVar("_Resource")
 
 
 def is_allowed(
@@ -27,7 +34,7 @@ def is_allowed(
     request, and unless `is_noted` is False: for what only leaves a resource out of a response.
     """
     authorizer = cluster.authorizer
-    if authorizer is None:
+    if authorizer is None or context.connection_id < 0:  # brokers of the cluster are super users
         return True
     decision = authorizer.authorize(
         f"User:{context.principal}",
@@ -48,6 +55,47 @@ def refuse_cluster_operation(
     if is_allowed(context, cluster, check):
         return None
     return Refusal(check.error_code, f"Request needs {check.operation.name} permission.")
+
+
+@may_pause
+def denied_names(
+    context: RequestContext,
+    cluster: Cluster,
+    check: Check,
+    names: Iterable[str],
+    *,
+    is_noted: bool = True,
+) -> AbstractSet[str]:
+    """Return the names of the resources on which the client may not do an operation.
+
+    Each is checked once, as by `is_allowed`. Without an authorizer `names` are not read.
+    """
+    if cluster.authorizer is None:
+        return _NOTHING
+    return {
+        name
+        for name in paced(dict.fromkeys(paced_stream(names)))
+        if not is_allowed(context, cluster, check, name, is_noted=is_noted)
+    }
+
+
+@may_pause
+def partition_by_authorized(
+    context: RequestContext,
+    cluster: Cluster,
+    check: Check,
+    resources: Sequence[_Resource],
+    name_of: Callable[[_Resource], str],
+) -> tuple[Sequence[_Resource], Sequence[_Resource]]:
+    """Return those of a request's resources that the client may use, and the denied ones."""
+    denied = denied_names(context, cluster, check, map(name_of, resources))
+    if not denied:
+        return resources, ()
+    allowed_ones: list[_Resource] = []
+    denied_ones: list[_Resource] = []
+    for resource in paced_elements(resources):
+        (denied_ones if name_of(resource) in denied else allowed_ones).append(resource)
+    return allowed_ones, denied_ones
 
 
 def may_any(

@@ -64,6 +64,10 @@ class ApacheBrokers:
         """Shut a broker down, so that it hands over its leaders."""
         self.by_id[broker].stop()
 
+    def kill_broker(self, broker: int, /) -> None:
+        """End its process at once."""
+        self.by_id[broker].kill()
+
     def start_broker(self, broker: int, /) -> None:
         """Start it again, with its data."""
         self.by_id[broker].start()
@@ -101,6 +105,14 @@ class ComparedCluster:
         """
         assert self._control is not None
         self._control.stop_broker(node_id)
+
+    def kill_broker(self, node_id: int) -> None:
+        """End a broker without a shutdown; errors as in `stop_broker`."""
+        assert self._control is not None
+        if isinstance(self._control, ApacheBrokers):
+            self._control.kill_broker(node_id)
+        else:
+            self._control.stop_broker(node_id)
 
     def start_broker(self, node_id: int) -> None:
         """Start it again; errors as in `stop_broker`."""
@@ -247,7 +259,7 @@ def apache_cluster(folder: Path, setup: Setup) -> Iterator[ComparedCluster]:
                 broker_folder,
                 version=RELEASES[setup.release],
                 features={SHARE_VERSION: setup.share_version} if setup.share_version else {},
-                properties={**setup.broker_config(), **_PATIENCE},
+                properties={**_PATIENCE, **setup.broker_config()},
                 node_id=node_id,
                 controller=controller,
             )
