@@ -20,8 +20,16 @@ from broker.config.broker_config import (
     unknown_key_message,
 )
 from broker.config.broker_requirements import change_problem
+from broker.config.config_providers import resolved, without_providers
 from broker.config.hash_order import in_hash_order
-from broker.config.keys import ConfigError, ConfigKey, ConfigType, ListRule, UpdateMode
+from broker.config.keys import (
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    ListRule,
+    UpdateMode,
+    shortened,
+)
 from broker.config.release_keys import DYNAMIC_KEYS_IN_JAVA_SINCE, is_known, key_in
 from broker.config.security_keys import STORE_KEYS
 from broker.config.values import elements_of, format_value, parse_value, split_list
@@ -129,6 +137,7 @@ def _layer_problem(
     renamed = [name for name in names if name in RENAMED_KEYS]
     if renamed:
         return unknown_key_message(renamed[0], BROKER_KEYS)
+    values = without_providers(resolved(layer))
     known = [name for name in names if name in BROKER_KEYS and is_known(name, release)]
     fixed = [name for name in known if not BROKER_KEYS[name].is_dynamic]
     if fixed:
@@ -139,14 +148,19 @@ def _layer_problem(
             "These security configs can be dynamically updated only per-listener using the listener"
             f" prefix: {_shown_set(secured, release, is_always_hash_set=True)}"
         )
-    for name in names:
+    for name in (name for name in names if name in values):
         match = _LISTENER_KEY.fullmatch(name)
         key = BROKER_KEYS.get(match[1] if match else name)
         if key is not None and key.is_dynamic:
-            problem = _repetition_problem(key, layer[name], release)
+            problem = _repetition_problem(key, values[name], release)
             if problem is not None:
                 return problem
-            parse_value(key_in(key, release), layer[name])
+            try:
+                parse_value(key_in(key, release), values[name])
+            except ConfigError:
+                if values[name] == layer[name]:
+                    raise
+                return f"Invalid value {shortened(layer[name])} for configuration {name}"
     own = [name for name in names if _needs_broker_id(name)]
     if own and not is_one_broker:
         return (

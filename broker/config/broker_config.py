@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
 from broker.config.api_versions import API_VERSIONS_KEY, emulated_release, release_of
 from broker.config.broker_requirements import requirement_problem
+from broker.config.config_providers import PROVIDER_PREFIX, resolved
 from broker.config.features import release_problem
 from broker.config.keys import (
     DYNAMIC_ONLY,
@@ -159,7 +160,7 @@ class BrokerConfig(Mapping[str, Any]):
         self._sources: dict[tuple[str, int | None], list[Synonym]] = {}
         """Sources that were found before; the layers never change."""
         for name in overrides:
-            if _LISTENER_KEY.fullmatch(name) is None:
+            if _LISTENER_KEY.fullmatch(name) is None and not name.startswith(PROVIDER_PREFIX):
                 find_key(name)
         self._values: dict[str, Any] = _checked(overrides, dynamic_default)
         self._views: dict[int, Mapping[str, Any]] = {
@@ -177,7 +178,7 @@ class BrokerConfig(Mapping[str, Any]):
         """
         shared: dict[str, str] = {}
         by_broker: dict[int, dict[str, str]] = {}
-        for name, text in overrides.items():
+        for name, text in resolved(overrides).items():
             match = _BROKER_PREFIX.fullmatch(name)
             if match is None:
                 shared[name] = text
@@ -434,7 +435,7 @@ def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
 
     Keys that no layer sets have the defaults of the release.
     """
-    texts = combine_layers(*layers)
+    texts = resolved(combine_layers(*layers))
     release = _release_in(texts)
     given = parse_overrides(texts, release)
     values = {**_DEFAULTS, **release_defaults(release), **given}

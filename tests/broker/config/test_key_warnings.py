@@ -37,9 +37,9 @@ def test_the_default_of_a_key_is_silent() -> None:
 
 
 def test_a_key_that_the_release_does_not_have_is_silent() -> None:
-    texts = {"config.providers": "env"}
-    assert ineffective_keys(BROKER_KEYS, texts, (4, 1)) == {}
-    assert ineffective_keys(BROKER_KEYS, texts, (4, 2)) != {}
+    texts = {"group.share.dlq.manager.class.name": "org.example.Manager"}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 3)) == {}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 4)) != {}
 
 
 def test_keys_of_topics_get_a_line_as_well() -> None:
