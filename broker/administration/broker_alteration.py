@@ -32,6 +32,7 @@ from broker.config.keys import (
 )
 from broker.config.release_keys import DYNAMIC_KEYS_IN_JAVA_SINCE, is_known, key_in
 from broker.config.security_keys import STORE_KEYS
+from broker.config.synonyms import LISTENER_KEY
 from broker.config.values import elements_of, format_value, parse_value, split_list
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
@@ -40,14 +41,13 @@ from protocol.pacing import may_pause
 from protocol.releases import Release
 
 _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
-_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _SET_CLASS_SIZE_MAX = 4
 """Scala has classes of their own for sets up to this size, which print as `Set`."""
 
 REPETITIONS_REFUSED_SINCE: Release = (4, 4)
 """First release that refuses a list that repeats elements at run time; at the start it warns."""
 
-_CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
+_CLUSTER_LEVELLISTENER_KEYS = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
 
@@ -149,7 +149,7 @@ def _layer_problem(
             f" prefix: {_shown_set(secured, release, is_always_hash_set=True)}"
         )
     for name in (name for name in names if name in values):
-        match = _LISTENER_KEY.fullmatch(name)
+        match = LISTENER_KEY.fullmatch(name)
         key = BROKER_KEYS.get(match[1] if match else name)
         if key is not None and key.is_dynamic:
             problem = _repetition_problem(key, values[name], release)
@@ -181,9 +181,9 @@ def _repetition_problem(key: ConfigKey, text: str, release: Release) -> str | No
 
 
 def _needs_broker_id(name: str) -> bool:
-    match = _LISTENER_KEY.fullmatch(name)
+    match = LISTENER_KEY.fullmatch(name)
     if match is not None:
-        return match[1] not in _CLUSTER_LEVEL_LISTENER_KEYS
+        return match[1] not in _CLUSTER_LEVELLISTENER_KEYS
     own_modes = {UpdateMode.ONE_BROKER, UpdateMode.ONE_BROKER_OF_MOCK}
     return name in BROKER_KEYS and BROKER_KEYS[name].update_mode in own_modes
 

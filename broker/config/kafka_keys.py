@@ -17,7 +17,6 @@ from broker.config.effects import (
     JAVA_TLS,
     MEMORY,
     METADATA_LOG,
-    NAMED_IN_API_VERSIONS,
     NEEDS_PREFIX,
     NO_CLEANING_TIME,
     NO_JMX,
@@ -49,6 +48,7 @@ from broker.config.keys import (
     PER_BROKER,
     READ_ONLY,
     SHORT,
+    STATIC_PER_BROKER,
     STRING,
     UNKNOWN,
     ConfigKey,
@@ -92,8 +92,8 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("metadata.max.retention.bytes",                     LONG,     104_857_600, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("metadata.max.retention.ms",                        LONG,     604_800_000, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("server.max.startup.time.ms",                       LONG,     LONG_MAX,    at_least(0),   READ_ONLY, is_internal=True, reason=QUORUM),
-    missing_key("unstable.api.versions.enable",                     BOOLEAN,  False,       None,          READ_ONLY, is_internal=True, reason=NAMED_IN_API_VERSIONS),
-    missing_key("unstable.feature.versions.enable",                 BOOLEAN,  False,       None,          READ_ONLY, is_internal=True, reason=NAMED_IN_API_VERSIONS),
+    ConfigKey("unstable.api.versions.enable",     BOOLEAN, False, None, STATIC_PER_BROKER, is_internal=True),
+    ConfigKey("unstable.feature.versions.enable", BOOLEAN, False, None, STATIC_PER_BROKER, is_internal=True),
 )
 
 # Consumer groups of KIP-848, share groups and streams groups; the limits of timeouts bound the keys

@@ -7,14 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker.config.api_versions import release_of
-from broker.config.broker_config import (
-    BROKER_KEYS,
-    BrokerConfig,
-    combine_layers,
-    parse_overrides,
-)
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig, parse_overrides
 from broker.config.config_providers import resolved
 from broker.config.release_keys import key_in
+from broker.config.synonyms import combine_layers
 from broker.config.values import parse_value
 
 

@@ -21,7 +21,7 @@ Gaps:
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
-from broker.config.api_versions import release_of
+from broker.config.api_versions import features_release_of
 from broker.config.features import FEATURES_ARE_KNOWN_SINCE
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -49,7 +49,7 @@ def handle_update_features(
         )
         for update in paced(request.feature_updates)
     ]
-    release = release_of(cluster.config.for_broker(context.broker_id))
+    release = features_release_of(cluster.config.for_broker(context.broker_id))
     results = update_features(
         cluster, updates, release, validate_only=version >= 1 and request.validate_only
     )
