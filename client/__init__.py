@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from client.resources import QuotaEntity as QuotaEntity
     from client.resources import QuotaEntry as QuotaEntry
     from client.resources import QuotaFilter as QuotaFilter
+    from client.resources import ScramUpsertion as ScramUpsertion
     from client.resources import StreamsTasks as StreamsTasks
     from client.resources import Subtopology as Subtopology
     from client.resources import TopicDescription as TopicDescription
@@ -132,6 +133,7 @@ _NAMES = {
         "QuotaFilter",
         "QuotaMatch",
         "ResourceType",
+        "ScramUpsertion",
         "StreamsTasks",
         "Subtopology",
         "TopicDescription",
