@@ -150,10 +150,6 @@ class ClientProtocol(asyncio.Protocol):
         """Accept the connection, unless a limit, the quota of its address or a fault refuses it."""
         server = self._server
         self.last_active_ms = now_ms
-        refusal = server.admit(self, self._host)
-        if refusal is not None:
-            self._close(refusal)
-            return
         quotas = server.cluster.quotas.brokers[self.broker_id]
         throttle_time_ms = quotas.connections.record(self._host, now_ms)
         if throttle_time_ms:
@@ -165,6 +161,10 @@ class ClientProtocol(asyncio.Protocol):
                 now_ms + throttle_time_ms,
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
+            return
+        refusal = server.admit(self, self._host)
+        if refusal is not None:
+            self._close(refusal)
             return
         fault = server.dispatcher.faults.evaluate_connection(self.broker_id, now_ms)
         if fault is not None:

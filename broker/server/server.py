@@ -16,7 +16,6 @@ from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
-from broker.config.listener_values import own_texts
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
 from broker.request.context import RequestContext
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from broker.faults.rule import FaultRule
     from broker.security.tokens import TokenValidator
     from broker.server.token_provider import TokenProviders
+
+CONNECTIONS_KEY = "max.connections"
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -169,6 +170,7 @@ class Server:
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
+        self.cluster.on_config_change = self._apply_limits
         start_background_tasks(self.cluster, now_ms)
         start_periodic_elections(self.cluster, now_ms)
         start_idle_check(self.cluster, self._protocols, now_ms)
@@ -250,15 +252,57 @@ class Server:
         name = (broker_id, listener_name)
         queue = self._accept_queues.get(name)
         if queue is None:
-            queue = self._accept_queues[name] = AcceptQueue(self.cluster, *name)
+            queue = AcceptQueue(self.cluster, *name, lambda queue: self._has_place(name, queue))
+            self._accept_queues[name] = queue
         return queue
+
+    def _has_place(self, name: tuple[int, str], queue: AcceptQueue) -> bool:
+        return self._counts.has_place(
+            *name,
+            self.cluster.config.for_broker(name[0])[CONNECTIONS_KEY],
+            queue.own_limit(CONNECTIONS_KEY),
+            is_protected=queue.is_protected,
+        )
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a connection that a broker accepts; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
-        own = own_texts(self.cluster.config, protocol.broker_id, protocol.listener_name)
-        own_max = own.get("max.connections")
-        return self._counts.admit(protocol, host, config, None if own_max is None else int(own_max))
+        refusal = self._counts.admit(protocol, host, config)
+        if refusal is None:
+            self._close_excess(protocol.broker_id)
+        return refusal
+
+    def _close_excess(self, broker_id: int) -> None:
+        """Close the connections beyond `max.connections` that were not used for longest.
+
+        There are some after a connection of another broker, and after the limit was lowered.
+        """
+        connections_max: int = self.cluster.config.for_broker(broker_id)[CONNECTIONS_KEY]
+        count = self._counts.excess(broker_id, connections_max)
+        if not count:
+            return
+        closable = (
+            protocol
+            for protocol in self._protocols
+            if protocol.broker_id == broker_id
+            and self._counts.has(protocol)
+            and not self.accept_queue(broker_id, protocol.listener_name).is_protected
+        )
+        for protocol in sorted(closable, key=lambda protocol: protocol.last_active_ms)[:count]:
+            self._counts.forget(protocol)
+            protocol.cut(f"{CONNECTIONS_KEY} ({connections_max}) exceeded")
+
+    def _apply_limits(self) -> None:
+        """Adopt a change of the limits of connections."""
+        for broker_id in self.cluster.brokers:
+            self._close_excess(broker_id)
+        self._use_places()
+
+    def _use_places(self) -> None:
+        """Accept connections that wait, as far as there are places."""
+        for (broker_id, _), queue in list(self._accept_queues.items()):
+            if broker_id in self.cluster.brokers:
+                queue.use_place(self.clock.now_ms())
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""
@@ -266,6 +310,8 @@ class Server:
         self._without_room.pop(protocol, None)
         self.note_held(protocol, 0)
         self._counts.forget(protocol)
+        if self._accept_queues:
+            self._use_places()
 
     def note_held(self, protocol: ClientProtocol, byte_count: int) -> None:
         """Count what is held for a connection; close those that hold most if it is too much."""
