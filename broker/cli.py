@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
+from broker.config.config_providers import provider_names
 from broker.config.keys import ConfigError
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
@@ -304,7 +305,8 @@ def _node_id(text: str) -> int:
 def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
     """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
 
-    `${env:NAME}` in a value is an environment variable.
+    `${env:NAME}` in a value is an environment variable, unless `config.providers` names a provider
+    `env`, which then replaces it.
 
     Raises:
         ConfigError: the file can't be read, a key is unknown, a value is invalid, or a variable is
@@ -326,7 +328,9 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
             raise ConfigError(f"-o {word}: expected KEY=VALUE")
         values[key.strip()] = value.strip()
     try:
-        return BrokerConfig.from_overrides(resolve_all(values, os.environ))
+        if "env" not in provider_names(values):
+            values = resolve_all(values, os.environ)
+        return BrokerConfig.from_overrides(values)
     except EnvironmentVariableError as error:
         raise ConfigError(str(error)) from error
 

@@ -31,6 +31,13 @@ INVALID_REQUEST_MESSAGE = (
 )
 """Kafka's own text of INVALID_REQUEST."""
 
+AUTHORIZATION_MESSAGES = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
+"""Kafka's own texts of the errors of a denial, where a response has one."""
 NOT_COORDINATOR_MESSAGE = "This is not the correct coordinator."
 UNSUPPORTED_VERSION_MESSAGE = "The version of API is not supported."
 UNKNOWN_SERVER_ERROR_MESSAGE = (

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.authorization.checks import Check
-from broker.config.api_versions import API_VERSIONS_KEY, named_apis, parse_api_versions
+from broker.config.api_versions import named_apis, parse_api_versions, version_limits
 from broker.config.broker_config import BrokerConfig
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -214,13 +214,13 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
 
     def __missing__(self, node_id: int) -> Mapping[int, Route]:
         """Compute a broker's routes when they are first needed."""
-        limits = self._config.for_broker(node_id)[API_VERSIONS_KEY]
+        limits = version_limits(self._config.for_broker(node_id))
         routes = self[node_id] = limited_routes(limits)
         return routes
 
 
 def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
-    """Return the routes that `broker.api.versions` allows.
+    """Return the routes that `version_limits` allow.
 
     An API without an allowed version is not served. An API that a broker serves without advertising
     it is advertised if the value names it.

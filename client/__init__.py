@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     )
     from client.producer.transactional_offsets import ConsumerGroupMetadata as ConsumerGroupMetadata
     from client.producer.transactional_offsets import OffsetAndMetadata as OffsetAndMetadata
+    from client.resources import AccessControlEntry as AccessControlEntry
+    from client.resources import AclBinding as AclBinding
+    from client.resources import AclResourceType as AclResourceType
     from client.resources import Address as Address
     from client.resources import ClusterDescription as ClusterDescription
     from client.resources import ConfigChange as ConfigChange
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from client.resources import QuotaEntity as QuotaEntity
     from client.resources import QuotaEntry as QuotaEntry
     from client.resources import QuotaFilter as QuotaFilter
+    from client.resources import ResourcePattern as ResourcePattern
     from client.resources import StreamsTasks as StreamsTasks
     from client.resources import Subtopology as Subtopology
     from client.resources import TopicDescription as TopicDescription
@@ -72,6 +76,9 @@ if TYPE_CHECKING:
     from client.topology import TopologyNode as TopologyNode
     from client.topology import TopologyNodeType as TopologyNodeType
     from client.topology import TopologyStatus as TopologyStatus
+    from protocol.acls import AclOperation as AclOperation
+    from protocol.acls import PatternType as PatternType
+    from protocol.acls import PermissionType as PermissionType
     from protocol.client_quotas import QuotaMatch as QuotaMatch
     from protocol.configs import ConfigOperation as ConfigOperation
     from protocol.configs import ConfigSource as ConfigSource
@@ -111,6 +118,10 @@ _NAMES = {
     ),
     "producer.transactional_offsets": ("ConsumerGroupMetadata", "OffsetAndMetadata"),
     "resources": (
+        "AccessControlEntry",
+        "AclBinding",
+        "AclOperation",
+        "AclResourceType",
         "Address",
         "ClusterDescription",
         "ConfigChange",
@@ -126,11 +137,14 @@ _NAMES = {
         "NewTopic",
         "PartitionDescription",
         "PartitionOffset",
+        "PatternType",
+        "PermissionType",
         "QuotaChange",
         "QuotaEntity",
         "QuotaEntry",
         "QuotaFilter",
         "QuotaMatch",
+        "ResourcePattern",
         "ResourceType",
         "StreamsTasks",
         "Subtopology",

@@ -1,4 +1,4 @@
-"""An admin client: topics, configurations, client quotas, groups, the cluster.
+"""An admin client: topics, configurations, client quotas, groups, ACLs, the cluster.
 
 Clock, sleep and network are arguments. An error for one topic or resource is an `ApiError` in the
 result; an error of the whole request is raised as a `ClientError`.
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from client.acl_admin import AclAdmin
 from client.admin_messages import (
     creatable_topic,
     topic_description,
@@ -62,7 +63,7 @@ class Transport(Protocol):
         """
 
 
-class Admin(ConfigAdmin, GroupAdmin):
+class Admin(AclAdmin, ConfigAdmin, GroupAdmin):
     """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(

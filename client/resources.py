@@ -6,6 +6,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from client.topology import TopologyDescription, TopologyStatus
+from protocol import acls
+from protocol.acls import AclOperation, PatternType, PermissionType
 from protocol.client_quotas import QuotaMatch
 from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
@@ -128,6 +130,40 @@ class QuotaChange:
 
     entity: QuotaEntity
     quotas: Mapping[str, float | None]
+
+
+AclResourceType = acls.ResourceType
+"""What access control lists are about; `ResourceType` is that of configurations."""
+
+
+class ResourcePattern(NamedTuple):
+    """The resources of an access control list: a name, the start of names, or `*` for all.
+
+    In a filter ANY, and the name None, fit all; MATCH fits the patterns that have the name in them.
+    """
+
+    resource_type: AclResourceType = AclResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+
+
+class AccessControlEntry(NamedTuple):
+    """Who may, or may not, do what from where; the principal is such as `User:alice`.
+
+    In a filter ANY and None fit all.
+    """
+
+    principal: str | None = None
+    host: str | None = None
+    operation: AclOperation = AclOperation.ANY
+    permission_type: PermissionType = PermissionType.ANY
+
+
+class AclBinding(NamedTuple):
+    """A rule of an access control list, or a filter that selects rules."""
+
+    pattern: ResourcePattern = ResourcePattern()
+    entry: AccessControlEntry = AccessControlEntry()
 
 
 PartitionKey = tuple[str, int]

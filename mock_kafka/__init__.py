@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from client import *  # noqa: F403
+    from mock_kafka.acl_views import Acl as Acl
+    from mock_kafka.acl_views import AclDecision as AclDecision
+    from mock_kafka.acl_views import Denial as Denial
     from mock_kafka.audit import AuditError as AuditError
     from mock_kafka.audit import AuditFinding as AuditFinding
     from mock_kafka.audit import AuditReport as AuditReport
@@ -45,11 +48,14 @@ if TYPE_CHECKING:
 _MODULES = {
     "DEFAULT": "methods",
     "ConfigValue": "config_value",
+    "Acl": "acl_views",
+    "AclDecision": "acl_views",
     "AuditError": "audit",
     "AuditFinding": "audit",
     "AuditReport": "audit",
     "CompactedPartition": "views",
     "ControlError": "control",
+    "Denial": "acl_views",
     "Fault": "fault",
     "Group": "group_views",
     "GroupMember": "group_views",

@@ -20,11 +20,23 @@ class QuotaValues(TypedDict, total=False):
     connection_creation_rate: float | None
 
 
+class Resource(TypedDict, total=False):
+    """Resources by their type; `*` is any. There is one cluster, which `cluster=True` names."""
+
+    topic: str
+    group: str
+    transactional_id: str
+    cluster: bool
+    user: str
+    delegation_token: str
+
+
 class RequestFilter(TypedDict, total=False):
     """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
 
     `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
-    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
+    clock on. `fault` matches a part of the description of what rules did. `denied` selects requests
+    that were not allowed to do something, or with False all others. The kind `connection`
     selects connections that a rule refused or delayed, `disconnect` the ends of connections.
     """
 
@@ -37,6 +49,7 @@ class RequestFilter(TypedDict, total=False):
     error: str
     outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
     fault: str
+    denied: bool
     since: int
     since_ms: int
     kind: Literal["request", "connection", "disconnect"]

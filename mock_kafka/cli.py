@@ -44,6 +44,12 @@ def _groups(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _acls(arguments: Sequence[str]) -> int:
+    from client.tools.acls import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _scenario(arguments: Sequence[str]) -> int:
     from scenarios.cli import main  # noqa: PLC0415
 
@@ -75,6 +81,7 @@ COMMANDS = {
     "topics": (_topics, "create, list, describe, alter, delete and compact topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
+    "acls": (_acls, "add, remove and list the rules of access control lists"),
     "faults": (_admin, "list, add and remove the fault rules of a running cluster"),
     "requests": (_admin, "list past requests, or write them to a file for Wireshark"),
     "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
@@ -112,6 +119,8 @@ examples:
       like kafka-configs.sh
   mock-kafka groups --bootstrap-server 127.0.0.1:9092 --describe --all-groups
       like kafka-consumer-groups.sh and kafka-share-groups.sh
+  mock-kafka acls --bootstrap-server 127.0.0.1:9092 --list
+      like kafka-acls.sh
   mock-kafka faults add '{{"api": "Produce", "drop": "before_response", "times": 1}}'
   mock-kafka requests list --api Produce
   mock-kafka clock advance 3600

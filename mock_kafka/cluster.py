@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # imports the broker
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
+AUTHORIZER = "acl"
+"""Short for Kafka's StandardAuthorizer."""
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
 
@@ -60,6 +62,7 @@ class MockKafka(ClusterMethods):
         in_process: bool = False,
         faults: Rules | None = None,
         audit: bool = False,
+        acls: bool = False,
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         snapshot: Snapshot | None = None,
@@ -83,6 +86,9 @@ class MockKafka(ClusterMethods):
                 list (docs/faults.md).
             audit: record acknowledged batches for the method `audit`, like `audit.enable` in
                 `config`.
+            acls: allow clients only what rules of the methods `allow` and `deny` allow, like
+                `authorizer.class.name` in `config`. Users of `super.users` in `config` may do
+                everything.
             tls: have TLS, with certificates that are made for this cluster (see `ca_path`) unless
                 `config` has `ssl.keystore.location`.
             users: have clients authenticate with SASL, as one of these users: passwords by name.
@@ -108,6 +114,8 @@ class MockKafka(ClusterMethods):
             self.config["sasl.users"] = sasl_users(users)
         if audit:
             self.config["audit.enable"] = True
+        if acls:
+            self.config.setdefault("authorizer.class.name", AUTHORIZER)
         self.host = host
         self.port = port
         self.log_level = log_level

@@ -72,7 +72,7 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
     """Return a command's own parser, which completes names that it does not list as choices."""
     if command in {"serve", "certs"}:
         parser = _broker_parser(command)
-    elif command in {"topics", "configs", "groups"}:
+    elif command in {"acls", "configs", "groups", "topics"}:
         parser = _tool_parser(command)
     elif command == "load":
         from loadgen.options import SUBCOMMANDS, parser_of  # noqa: PLC0415
@@ -111,9 +111,10 @@ def _broker_parser(command: str) -> argparse.ArgumentParser:
 
 
 def _tool_parser(command: str) -> argparse.ArgumentParser:
-    from client.tools import configs, groups, topics  # noqa: PLC0415
+    from client.tools import acls, configs, groups, topics  # noqa: PLC0415
 
     parsers: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
+        "acls": acls.build_parser,
         "configs": configs.build_parser,
         "groups": groups.build_parser,
         "topics": topics.build_parser,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from urllib.parse import quote
 
+from mock_kafka.acl_methods import AclMethods
 from mock_kafka.arguments import ClockMode, Ports, QuotaValues, RequestFilter
 from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import WAIT_MARGIN_S, Control
@@ -36,7 +37,7 @@ DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
 
 
-class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
+class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
     """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
     All raise `ControlError` with the reason if the cluster refuses the request, and
@@ -338,9 +339,9 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
     def reset(self, *, ports: Ports = "same") -> None:
         """Restore the state after the start and close all connections.
 
-        This applies to topics, groups, producers, quotas, configurations, users, faults, past
-        requests, the audit, the clock and the brokers. It takes about a millisecond, and more if it
-        loads the snapshot of `MockKafka(snapshot=...)` again.
+        This applies to topics, groups, producers, quotas, access control lists, configurations,
+        users, faults, past requests, the audit, the clock and the brokers. It takes about a
+        millisecond, and more if it loads the snapshot of `MockKafka(snapshot=...)` again.
 
         With `ports="new"` the brokers move to new ports. Clients from before the reset, such as
         those that a test could not close, get refused connections and no entry in `requests()`.

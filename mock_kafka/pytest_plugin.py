@@ -23,7 +23,18 @@ __tracebackhide__ = True
 
 SECTION = "mock-kafka requests"
 _LINES_SHOWN = 50
-_MARKER_ARGUMENTS = ("brokers", "config", "faults", "audit", "tls", "users", "ports")
+_MARKER_ARGUMENTS = (
+    "brokers",
+    "config",
+    "faults",
+    "audit",
+    "acls",
+    "allow",
+    "deny",
+    "tls",
+    "users",
+    "ports",
+)
 _OPTIONS = ("brokers", "config", "faults", "log", "audit")
 _SHARED: Mapping[str, type[pytest.Collector]] = {
     "mock_kafka_module": pytest.Module,
@@ -97,9 +108,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:{warning}")
     config.addinivalue_line(
         "markers",
-        "mock_kafka(brokers=1, config={}, faults=[], audit=False, tls=False, users={},"
-        " ports='same'): settings of the fixture mock_kafka for this test; config and faults are"
-        " added to those for all tests; ports='new' refuses clients that a test before left behind",
+        "mock_kafka(brokers=1, config={}, faults=[], audit=False, acls=False, allow=[], deny=[],"
+        " tls=False, users={}, ports='same'): settings of the fixture mock_kafka for this test;"
+        " config and faults are added to those for all tests; ports='new' refuses clients that a"
+        " test before left behind",
     )
 
 
@@ -128,6 +140,9 @@ class _Lender:
         config: Mapping[str, Any] | None = None,
         faults: "Rules | None" = None,
         audit: bool | None = None,
+        acls: bool = False,
+        allow: "Sequence[Mapping[str, Any]]" = (),
+        deny: "Sequence[Mapping[str, Any]]" = (),
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         ports: "Ports" = "same",
@@ -142,6 +157,7 @@ class _Lender:
                 **(config or {}),
                 **({"audit.enable": True} if is_audited else {}),
             },
+            acls=bool(acls or allow or deny),
             tls=tls,
             users=users,
         )
@@ -151,6 +167,10 @@ class _Lender:
         for rules in (_faults(options), faults):
             if rules is not None:
                 kafka.add_faults(rules)
+        for arguments in allow:
+            kafka.allow(**arguments)
+        for arguments in deny:
+            kafka.deny(**arguments)
         return kafka
 
     def end(self) -> None:
@@ -167,8 +187,8 @@ def mock_kafka_factory(
 
     `mock_kafka_factory(brokers=3, config={...}, faults=[...], tls=True, users={...})`. The defaults
     are those of the options. `faults` may also be the path of a file. With `audit=True` the test
-    fails if the audit has findings. Clusters are reused between tests, and reset before each; with
-    `ports="new"` they move to new ports then.
+    fails if the audit has findings. `acls`, `allow` and `deny` are as in the marker. Clusters are
+    reused between tests, and reset before each; with `ports="new"` they move to new ports then.
     """
     lender = _Lender(request.node, _mock_kafka_pool)
     yield lender.lend
@@ -182,7 +202,9 @@ def mock_kafka(
     """Return a running, empty `mock_kafka.MockKafka` for this test only.
 
     `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` configures it, also
-    `tls=True`, `users={"alice": "secret"}` and `ports="new"`.
+    `tls=True`, `users={"alice": "secret"}`, `acls=True` and `ports="new"`. `allow` and `deny` are
+    lists of arguments of the methods, such as `{"principal": "alice", "operations": "read",
+    "topic": "orders"}`; they switch on `acls`.
     """
     return mock_kafka_factory(**_marked(request))
 

@@ -26,9 +26,9 @@ class SnapshotMethods(ABC):
     def snapshot(self, *, records: bool = True) -> dict[str, Any]:
         """Return the setup of the cluster as JSON values, for `load_snapshot`.
 
-        It has topics with their configuration and records, committed offsets, quotas, fault rules
-        and SCRAM credentials, and no connections, members of groups, producers or open
-        transactions.
+        It has topics with their configuration and records, committed offsets, quotas, fault rules,
+        SCRAM credentials and access control lists, and no connections, members of groups, producers
+        or open transactions.
 
         Raises:
             ControlError: there are more than 8 MiB of records; use `records=False`.

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from mock_kafka.acl_views import Denial, denial_of
+
 TransactionOutcome = Literal["open", "committed", "aborted"]
 
 
@@ -104,9 +106,10 @@ class Request:
     `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`, with the reason in
     `close_reason`. `errors` are the names of all error codes in the response. `request` and
     `response` are the decoded messages: dictionaries with the names of Kafka's schemas, with
-    summaries of record batches, or None. `fault` describes what a rule did to the request.
-    `shadow_throttle_times_ms` has, by quota key, the throttle times of quotas in shadow mode.
-    Times are in milliseconds of the cluster's clock, `duration_us` in microseconds of real time.
+    summaries of record batches, or None. `fault` describes what a rule did to the request, and
+    `denials` what it was not allowed to do. `shadow_throttle_times_ms` has, by quota key, the
+    throttle times of quotas in shadow mode. Times are in milliseconds of the cluster's clock,
+    `duration_us` in microseconds of real time.
 
     The kind `connection` is a new connection that a rule refused or delayed: `outcome` is
     `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The kind `disconnect` is the end
@@ -135,6 +138,7 @@ class Request:
     muted: bool = False
     shadow_throttle_times_ms: Mapping[str, int] = field(default_factory=dict, hash=False)
     fault: str | None = None
+    denials: tuple[Denial, ...] = ()
     request_bytes: int = 0
     response_bytes: int = 0
     topics: tuple[str, ...] = ()
@@ -165,6 +169,7 @@ class Request:
             f"would be throttled {ms} ms by {quota}"
             for quota, ms in self.shadow_throttle_times_ms.items()
         ]
+        parts += [f"denied {denial}" for denial in self.denials]
         parts += [f"[{self.fault}]"] if self.fault else []
         return "  ".join(parts)
 
@@ -287,7 +292,7 @@ def request_of(data: Mapping[str, Any]) -> Request:
     """Return an entry of the journal from the admin port's JSON; ignore unknown fields."""
     if data.get("kind") == "disconnect":
         data = {**data, "outcome": "closed", "close_reason": data["reason"]}
-    return Request(**{name: _frozen(data[name]) for name in _REQUEST_FIELDS if name in data})
+    return Request(**{name: _value(name, data[name]) for name in _REQUEST_FIELDS if name in data})
 
 
 def selected_request_of(data: Mapping[str, Any]) -> Request:
@@ -297,7 +302,7 @@ def selected_request_of(data: Mapping[str, Any]) -> Request:
     """
     if data.get("kind", "request") != "request":
         return request_of(data)
-    return SelectedRequest({name: _frozen(value) for name, value in data.items()})
+    return SelectedRequest({name: _value(name, value) for name, value in data.items()})
 
 
 def metric_of(data: Mapping[str, Any]) -> Metric:
@@ -313,6 +318,11 @@ def shadow_count_of(data: Mapping[str, Any]) -> ShadowCount:
 
 _REQUEST_FIELDS = tuple(attribute.name for attribute in fields(Request))
 _PARTITION_FIELDS = tuple(attribute.name for attribute in fields(Partition))
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return the attribute of a request from JSON."""
+    return tuple(map(denial_of, value)) if name == "denials" else _frozen(value)
 
 
 def _frozen(value: Any) -> Any:

@@ -1,47 +1,38 @@
-"""Authorized operations of a resource: all, since there is no authorization (KIP-430).
+"""Authorized operations of a resource: all without an authorizer (KIP-430).
 
-Source: Kafka's `AclEntry.supportedOperations`.
+Sources: Kafka's `AclEntry.supportedOperations` and `AuthHelper.computeDescribeClusterResponse`.
 """
 
-from broker.authorization.acl import AclOperation
+from broker.authorization.checks import DESCRIBE_CLUSTER_UNLISTED
+from broker.cluster.cluster import Cluster
+from broker.request.authorization import authorized_operations, is_allowed
+from broker.request.context import RequestContext
+from protocol.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from protocol.releases import Release
 
-TOPIC_OPERATIONS = frozenset(
-    {
-        AclOperation.READ,
-        AclOperation.WRITE,
-        AclOperation.CREATE,
-        AclOperation.DELETE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-    }
-)
-GROUP_OPERATIONS = frozenset(
-    {
-        AclOperation.READ,
-        AclOperation.DELETE,
-        AclOperation.DESCRIBE,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-    }
-)
-CLUSTER_OPERATIONS = frozenset(
-    {
-        AclOperation.CREATE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.CLUSTER_ACTION,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-        AclOperation.IDEMPOTENT_WRITE,
-    }
-)
+TOPIC_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.TOPIC]
+GROUP_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.GROUP]
+CLUSTER_OPERATIONS = SUPPORTED_OPERATIONS[ResourceType.CLUSTER]
 _GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)
 """Value for a client that did not request them."""
+
+
+def topic_operations(
+    context: RequestContext, cluster: Cluster, name: str
+) -> frozenset[AclOperation]:
+    """Return the operations on a topic that the client may do."""
+    return authorized_operations(context, cluster, ResourceType.TOPIC, name, TOPIC_OPERATIONS)
+
+
+def cluster_operations(context: RequestContext, cluster: Cluster) -> frozenset[AclOperation]:
+    """Return the operations on the cluster that the client may do; none if it may not describe."""
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER_UNLISTED):
+        return frozenset()
+    return authorized_operations(
+        context, cluster, ResourceType.CLUSTER, CLUSTER_NAME, CLUSTER_OPERATIONS
+    )
 
 
 def group_operations(release: Release) -> frozenset[AclOperation]:

@@ -10,7 +10,7 @@ from copy import copy
 
 from broker.administration.config_operations import Alteration, Operation, change_list
 from broker.administration.listener_alteration import listener_problem
-from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
 from broker.config.broker_config import (
     BROKER_KEYS,
@@ -20,10 +20,20 @@ from broker.config.broker_config import (
     unknown_key_message,
 )
 from broker.config.broker_requirements import change_problem
+from broker.config.config_providers import resolved, without_providers
 from broker.config.hash_order import in_hash_order
-from broker.config.keys import ConfigError, ConfigKey, ConfigType, ListRule, UpdateMode
+from broker.config.keys import (
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    ListRule,
+    UpdateMode,
+    shortened,
+)
+from broker.config.listener_values import ADVERTISED_LISTENERS
 from broker.config.release_keys import DYNAMIC_KEYS_IN_JAVA_SINCE, is_known, key_in
 from broker.config.security_keys import STORE_KEYS
+from broker.config.synonyms import LISTENER_KEY
 from broker.config.values import elements_of, format_value, parse_value, split_list
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
@@ -32,14 +42,13 @@ from protocol.pacing import may_pause
 from protocol.releases import Release
 
 _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
-_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _SET_CLASS_SIZE_MAX = 4
 """Scala has classes of their own for sets up to this size, which print as `Set`."""
 
 REPETITIONS_REFUSED_SINCE: Release = (4, 4)
 """First release that refuses a list that repeats elements at run time; at the start it warns."""
 
-_CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
+_CLUSTER_LEVELLISTENER_KEYS = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
 
@@ -129,6 +138,7 @@ def _layer_problem(
     renamed = [name for name in names if name in RENAMED_KEYS]
     if renamed:
         return unknown_key_message(renamed[0], BROKER_KEYS)
+    values = without_providers(resolved(layer))
     known = [name for name in names if name in BROKER_KEYS and is_known(name, release)]
     fixed = [name for name in known if not BROKER_KEYS[name].is_dynamic]
     if fixed:
@@ -139,14 +149,19 @@ def _layer_problem(
             "These security configs can be dynamically updated only per-listener using the listener"
             f" prefix: {_shown_set(secured, release, is_always_hash_set=True)}"
         )
-    for name in names:
-        match = _LISTENER_KEY.fullmatch(name)
+    for name in (name for name in names if name in values):
+        match = LISTENER_KEY.fullmatch(name)
         key = BROKER_KEYS.get(match[1] if match else name)
         if key is not None and key.is_dynamic:
-            problem = _repetition_problem(key, layer[name], release)
+            problem = _repetition_problem(key, values[name], release)
             if problem is not None:
                 return problem
-            parse_value(key_in(key, release), layer[name])
+            try:
+                parse_value(key_in(key, release), values[name])
+            except ConfigError:
+                if values[name] == layer[name]:
+                    raise
+                return f"Invalid value {shortened(layer[name])} for configuration {name}"
     own = [name for name in names if _needs_broker_id(name)]
     if own and not is_one_broker:
         return (
@@ -167,9 +182,9 @@ def _repetition_problem(key: ConfigKey, text: str, release: Release) -> str | No
 
 
 def _needs_broker_id(name: str) -> bool:
-    match = _LISTENER_KEY.fullmatch(name)
+    match = LISTENER_KEY.fullmatch(name)
     if match is not None:
-        return match[1] not in _CLUSTER_LEVEL_LISTENER_KEYS
+        return match[1] not in _CLUSTER_LEVELLISTENER_KEYS
     own_modes = {UpdateMode.ONE_BROKER, UpdateMode.ONE_BROKER_OF_MOCK}
     return name in BROKER_KEYS and BROKER_KEYS[name].update_mode in own_modes
 

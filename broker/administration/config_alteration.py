@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
+from broker.administration.config_authorization import ALTER_CONFIGS, deny_configs
 from broker.administration.config_operations import (
     UNKNOWN_OPERATION,
     Alteration,
@@ -27,6 +28,7 @@ from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, g
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
+from broker.request.context import RequestContext
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
@@ -39,11 +41,14 @@ VALUE_CHARACTERS_MAX = 32_767
 Change = Callable[[], None]
 """Carries out a checked alteration."""
 
+Deny = Callable[[Alteration], Refusal | None]
+"""Returns why the client may not make an alteration, or None."""
+
 
 @may_pause
 def alter_requested_configs(
+    context: RequestContext,
     cluster: Cluster,
-    broker_id: int,
     request: Any,
     new_result: Callable[..., Any],
     *,
@@ -69,7 +74,15 @@ def alter_requested_configs(
         )
         for resource in paced(request.resources)
     ]
-    refusals = alter_configs(cluster, broker_id, alterations, validate_only=request.validate_only)
+    refusals = alter_configs(
+        cluster,
+        context.broker_id,
+        alterations,
+        validate_only=request.validate_only,
+        deny=lambda alteration: deny_configs(
+            context, cluster, ALTER_CONFIGS, alteration.resource_type, alteration.resource_name
+        ),
+    )
     return [
         new_result(
             error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
@@ -83,7 +96,12 @@ def alter_requested_configs(
 
 @may_pause
 def alter_configs(
-    cluster: Cluster, broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
+    cluster: Cluster,
+    broker_id: int,
+    alterations: Sequence[Alteration],
+    *,
+    validate_only: bool,
+    deny: Deny = lambda _alteration: None,
 ) -> list[Refusal | None]:
     """Change resources in request order; return a refusal for each, or None if it was changed.
 
@@ -97,17 +115,21 @@ def alter_configs(
         if counts[alteration.resource_type, alteration.resource_name] > 1:
             results.append(_invalid_request("Each resource must appear at most once."))
         else:
-            results.append(_preprocess(cluster, broker_id, alteration))
+            results.append(_preprocess(cluster, broker_id, alteration, deny))
     of_controller = [
         index
         for index, refusal in enumerate(results)
         if refusal is None and alterations[index].resource_type != ResourceType.BROKER_LOGGER
     ]
-    if any(_meets_unknown_operation(alterations[index]) for index in paced(of_controller)):
+    for index in paced(of_controller):
+        if alterations[index].resource_type != ResourceType.BROKER:  # those are allowed already
+            results[index] = deny(alterations[index])
+    allowed = [index for index in of_controller if results[index] is None]
+    if any(_meets_unknown_operation(alterations[index]) for index in paced(allowed)):
         for index in of_controller:
             results[index] = UNKNOWN_OPERATION
         return results
-    for index in paced(of_controller):
+    for index in paced(allowed):
         change = _check_current(cluster, broker_id, alterations[index])
         if isinstance(change, Refusal):
             results[index] = change
@@ -131,7 +153,9 @@ def _warn(cluster: Cluster, alteration: Alteration) -> None:
 
 
 @may_pause
-def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
+def _preprocess(
+    cluster: Cluster, broker_id: int, alteration: Alteration, deny: Deny
+) -> Refusal | None:
     """Check what Kafka's broker checks before it forwards the request to the controller."""
     names = Counter(operation.name for operation in paced(alteration.operations))
     if len(names) < len(alteration.operations):
@@ -145,9 +169,13 @@ def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Ref
         return _invalid_request(f"Null value not supported for : {', '.join(nulls)}")
     match alteration.resource_type:
         case ResourceType.BROKER:
+            if deny(alteration) is not None:
+                return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
             changed = check_broker_alteration(cluster, broker_id, alteration)
             return changed if isinstance(changed, Refusal) else None
         case ResourceType.BROKER_LOGGER if not alteration.is_replacement:
+            if deny(alteration) is not None:
+                return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
             return _check_logger(cluster, broker_id, alteration)
         case ResourceType.GROUP if release_of(cluster.shared_config) >= GROUP_RESOURCES_SINCE:
             return None

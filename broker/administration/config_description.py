@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from broker.cluster.brokers import Broker
 from broker.config.api_versions import release_of
-from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym, combine_layers, key_of
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym, key_of
 from broker.config.keys import ConfigKey
 from broker.config.release_keys import key_in
 from broker.config.resource_keys import (
@@ -18,6 +18,7 @@ from broker.config.resource_keys import (
     RESOURCE_SOURCES,
     group_defaults,
 )
+from broker.config.synonyms import combine_layers
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value

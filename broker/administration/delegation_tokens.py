@@ -1,11 +1,19 @@
 """Delegation tokens (KIP-48): who may ask for them, and the error of the others.
 
-Source: Kafka's `KafkaApis.allowTokenRequests`.
+Sources: Kafka's `KafkaApis.allowTokenRequests`, `handleCreateTokenRequest` and
+`handleDescribeTokensRequest`.
 """
 
+from broker.authorization.checks import (
+    CREATE_TOKENS_USER,
+    DESCRIBE_DELEGATION_TOKEN,
+    DESCRIBE_TOKENS_USER,
+)
+from broker.cluster.cluster import Cluster
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.session import ANONYMOUS
-from broker.security.delegation_tokens import DelegationTokens, Principal
+from broker.security.delegation_tokens import DelegationToken, DelegationTokens, Principal
 from protocol.errors import ErrorCode
 
 NO_TIMESTAMP = -1
@@ -20,7 +28,7 @@ def requester_of(context: RequestContext) -> Principal:
     return Principal(USER_TYPE, context.principal)
 
 
-def is_allowed(context: RequestContext) -> bool:
+def may_ask(context: RequestContext) -> bool:
     """Return whether the connection may ask for tokens.
 
     It is authenticated, by SASL or by TLS, and not by a token.
@@ -33,8 +41,28 @@ def is_allowed(context: RequestContext) -> bool:
 
 def refusal_of(context: RequestContext, tokens: DelegationTokens) -> tuple[ErrorCode, int] | None:
     """Return the error of a request and the timestamps of its response; None to serve it."""
-    if not is_allowed(context):
+    if not may_ask(context):
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, NO_TIMESTAMP
     if not tokens.is_enabled:
         return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, 0
     return None
+
+
+def may_create_for(context: RequestContext, cluster: Cluster, owner: Principal) -> bool:
+    """Return whether the connection may create tokens of an owner: its own, or those of others."""
+    return owner == requester_of(context) or is_allowed(
+        context, cluster, CREATE_TOKENS_USER, _text(owner)
+    )
+
+
+def may_describe(context: RequestContext, cluster: Cluster, token: DelegationToken) -> bool:
+    """Return whether the connection may describe a token: its own, or one of others."""
+    return (
+        token.concerns(requester_of(context))
+        or is_allowed(context, cluster, DESCRIBE_DELEGATION_TOKEN, token.token_id)
+        or is_allowed(context, cluster, DESCRIBE_TOKENS_USER, _text(token.owner))
+    )
+
+
+def _text(principal: Principal) -> str:
+    return f"{principal.type}:{principal.name}"

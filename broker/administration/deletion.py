@@ -4,13 +4,16 @@ Source: Kafka's `ControllerApis.deleteTopics`, but results keep the order of the
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from broker.authorization.checks import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC, Check
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
+from broker.request.authorization import is_allowed
+from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 
@@ -45,8 +48,18 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
 
 
 @may_pause
-def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[FoundTopic]:
-    """Return the topics to delete in request order; refuse duplicates once."""
+def find_topics(
+    context: RequestContext, cluster: Cluster, requested: Sequence[RequestedTopic]
+) -> list[FoundTopic]:
+    """Return the topics to delete in request order; refuse duplicates once.
+
+    A client that may not describe a topic does not get to know its name, or whether it exists.
+    """
+    may_all = is_allowed(context, cluster, DELETE_CLUSTER, is_noted=False)
+
+    def may(check: Check, name: str) -> bool:
+        return may_all or is_allowed(context, cluster, check, name)
+
     counts = Counter(paced(requested))
     names_once = {
         topic.name
@@ -63,11 +76,11 @@ def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[F
             refusal = _invalid_request(f"Duplicate topic {kind}.")
             found.append(FoundTopic(topic.name, topic.topic_id, refusal))
         elif topic.name is not None:
-            found.append(_by_name(cluster, topic.name, ids))
+            found.append(_by_name(cluster, topic.name, ids, may))
         else:
-            by_id = _by_id(cluster, topic.topic_id)
+            by_id = _by_id(cluster, topic.topic_id, may)
             # A topic given by name and by id is refused at its name.
-            if by_id.name is None or by_id.name not in names_once:
+            if isinstance(by_id.outcome, Refusal) or by_id.name not in names_once:
                 found.append(by_id)
     return found
 
@@ -84,20 +97,29 @@ def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
     )
 
 
-def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> FoundTopic:
+def _by_name(
+    cluster: Cluster, name: str, ids: set[UUID], may: Callable[[Check, str], bool]
+) -> FoundTopic:
+    if not may(DESCRIBE_TOPIC, name):
+        return FoundTopic(name, NO_TOPIC_ID, DESCRIBE_TOPIC.refusal)
     topic = cluster.topics.get(name)
     if topic is None:
         return FoundTopic(name, NO_TOPIC_ID, UNKNOWN_PARTITION)
+    if not may(DELETE_TOPIC, name):
+        return FoundTopic(name, NO_TOPIC_ID, DELETE_TOPIC.refusal)
     if topic.topic_id in ids:
         message = "The provided topic name maps to an ID that was already supplied."
         return FoundTopic(name, topic.topic_id, _invalid_request(message))
     return FoundTopic(name, topic.topic_id, topic)
 
 
-def _by_id(cluster: Cluster, topic_id: UUID) -> FoundTopic:
+def _by_id(cluster: Cluster, topic_id: UUID, may: Callable[[Check, str], bool]) -> FoundTopic:
     topic = cluster.topics.get_by_id(topic_id)
     if topic is None:
         return FoundTopic(None, topic_id, UNKNOWN_TOPIC_ID)
+    if not may(DELETE_TOPIC, topic.name):
+        name = topic.name if may(DESCRIBE_TOPIC, topic.name) else None
+        return FoundTopic(name, topic_id, DELETE_TOPIC.refusal)
     return FoundTopic(topic.name, topic_id, topic)
 
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.eligible_leaders import with_common_min_insync_replicas
-from broker.config.api_versions import release_of
+from broker.config.api_versions import features_release_of
 from broker.config.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     FEATURES,
@@ -152,7 +152,7 @@ def _unsupported_by_a_node(cluster: Cluster, update: FeatureUpdate, release: Rel
         supported = supported._replace(highest=highest)
     nodes = [(f"Local controller {cluster.controller_id}", supported)]
     for node_id in cluster.brokers:
-        broker_release = release_of(cluster.config.for_broker(node_id))
+        broker_release = features_release_of(cluster.config.for_broker(node_id))
         nodes.append((f"Broker {node_id}", _levels_in(update.name, broker_release)))
     for node, levels in nodes:
         if not levels.lowest <= update.level <= levels.highest:

@@ -1,18 +1,22 @@
 """Create the internal topics of a streams group, on behalf of a member.
 
-Source: `AutoTopicCreationManager.createStreamsInternalTopics` of Kafka, which keeps errors for two
-heartbeats and does not try again before.
+Sources: Kafka's `KafkaApis.handleStreamsGroupHeartbeat`, and its
+`AutoTopicCreationManager.createStreamsInternalTopics`, which keeps errors for two heartbeats and
+does not try again before.
 """
 
 from collections.abc import Mapping
 
 from broker.administration.automatic_topics import create_automatically
 from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_size
+from broker.authorization.checks import CREATE_CLUSTER_STATUS, CREATE_TOPIC_STATUS
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.groups.streams.configured_topology import ConfiguredTopic
 from broker.groups.streams.group import CreationError, StreamsGroup
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.pacing import may_pause, paced
 
 _SHOWN_ERRORS_MAX = 3
@@ -29,7 +33,11 @@ def create_internal_topics(
     """Create missing topics; return what to add to the status that they are missing.
 
     It has the errors of earlier attempts. A topic with an error is tried again after `retry_ms`.
+    If the client may not create one of them, none is created.
     """
+    denied = _denied(context, cluster, missing)
+    if denied:
+        return f"Unauthorized to CREATE on topics {', '.join(denied)}."
     errors = group.creation_errors
     known = {
         name: error.text
@@ -44,6 +52,18 @@ def create_internal_topics(
         if refusal is not None:
             errors[topic.name] = CreationError(_text(refusal), context.now_ms + retry_ms)
     return _failures(known)
+
+
+@may_pause
+def _denied(context: RequestContext, cluster: Cluster, names: Mapping[str, object]) -> list[str]:
+    """Return the topics that the client may not create."""
+    if is_allowed(context, cluster, CREATE_CLUSTER_STATUS, is_noted=False):
+        return []
+    return [
+        name
+        for name in paced(in_hash_order(names, string_hash))
+        if not is_allowed(context, cluster, CREATE_TOPIC_STATUS, name)
+    ]
 
 
 def _new_topic(topic: ConfiguredTopic) -> NewTopic:
@@ -65,4 +85,4 @@ def _failures(errors: Mapping[str, str]) -> str:
         return ""
     shown = ", ".join(f"{name} ({text})" for name, text in list(errors.items())[:_SHOWN_ERRORS_MAX])
     more = len(errors) - _SHOWN_ERRORS_MAX
-    return f"; Creation failed: {shown}{f' and {more} more' if more > 0 else ''}."
+    return f"Creation failed: {shown}{f' and {more} more' if more > 0 else ''}."

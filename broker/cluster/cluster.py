@@ -30,7 +30,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.cluster.transaction_log import TransactionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
-from broker.config.listener_values import ReloadedCertificates
+from broker.config.listener_values import ADVERTISED_LISTENERS, ReloadedCertificates
 from broker.config.topic_config import TopicConfig
 from broker.routes import RoutesByBroker
 from broker.security.credentials import configured_credentials
@@ -44,8 +44,6 @@ from protocol.pacing import InTurns, at_once, may_pause, paced, paced_elements
 if TYPE_CHECKING:  # the cluster makes them late
     from broker.cluster.share_groups import ShareGroups
     from broker.groups.coordinator import GroupCoordinator
-
-ADVERTISED_LISTENERS = "advertised.listeners"
 
 
 class Cluster:
@@ -121,8 +119,7 @@ class Cluster:
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
         self.delegation_tokens = configured_delegation_tokens(config, new_uuid)
-        self.authorizer = configured_authorizer(config)
-        """What decides who may do what; None if everybody may do everything."""
+        self.authorizer = configured_authorizer(config, self.note_change)
         self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions, without those of internal topics."""
@@ -460,5 +457,5 @@ class Cluster:
 
     def freed(self, partition: Partition, byte_count: int) -> None:
         """Account for deleted batches."""
-        if partition.compaction is None:
+        if not partition.is_internal:
             self.log_bytes -= byte_count

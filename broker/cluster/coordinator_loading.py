@@ -3,8 +3,8 @@
 The state of groups and transactional ids is in memory. Only what the lost records were about is
 read again from the records that are left.
 
-Sources: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager` and
-`TransactionStateManager.loadTransactionMetadata`.
+Sources: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager`,
+`TransactionStateManager.loadTransactionMetadata` and `ShareCoordinatorShard.replay`.
 """
 
 from collections import defaultdict
@@ -12,15 +12,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, Partition
+from broker.cluster.share_log import note_snapshot
+from broker.cluster.topics import (
+    GROUP_METADATA_TOPIC,
+    SHARE_GROUP_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    Partition,
+)
 from broker.groups.group import Group
 from broker.groups.group_table import GroupTable
 from broker.groups.results import CommittedOffset
+from broker.share_groups.share_state import SharePartitionKey, ShareState, replayed
 from broker.transactions.state_records import transaction_of
 from protocol import coordinator_records as schema
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import (
     GROUP_RECORDS,
+    SHARE_RECORDS,
     TRANSACTION_RECORDS,
     decode_key,
     decode_value,
@@ -45,6 +53,9 @@ def load_what_is_left(
     elif partition.topic_name == TRANSACTION_STATE_TOPIC:
         with no_pause():
             _load_transactions(cluster, partition, lost)
+    elif partition.topic_name == SHARE_GROUP_STATE_TOPIC:
+        with no_pause():
+            _load_share_states(cluster, partition, lost)
 
 
 class _Replayed:
@@ -171,3 +182,27 @@ def _load_transactions(cluster: Cluster, partition: Partition, lost: Sequence[by
         value = decode_value(TRANSACTION_RECORDS, key, left.value(data))
         transaction = None if value is None else transaction_of(key.transactional_id, value)
         cluster.transactions.load(key.transactional_id, transaction)
+
+
+def _load_share_states(cluster: Cluster, partition: Partition, lost: Iterable[bytes]) -> None:
+    states: dict[SharePartitionKey, ShareState] = {}
+    snapshots: dict[SharePartitionKey, int] = {}
+    for batch in partition.log.rewind():
+        for record in read_records(batch):
+            encoded_key = record.key or b""
+            key = decode_key(SHARE_RECORDS, encoded_key)
+            value, state_key = decode_value(SHARE_RECORDS, key, record.value), _state_key(key)
+            if value is None:
+                states.pop(state_key, None)
+            else:
+                states[state_key] = replayed(states.get(state_key), value)
+            note_snapshot(snapshots, state_key, (encoded_key, record.value), record.offset)
+    cluster.share.log.replace_snapshots(partition.partition_index, snapshots)
+    for batch in lost:
+        for record in read_records(batch):
+            state_key = _state_key(decode_key(SHARE_RECORDS, record.key or b""))
+            cluster.share.states.load(state_key, states.get(state_key))
+
+
+def _state_key(key: Any) -> SharePartitionKey:
+    return SharePartitionKey(key.group_id, key.topic_id, key.partition)

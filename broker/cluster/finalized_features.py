@@ -6,7 +6,7 @@ Sources: Kafka's `FeaturesImage`, `FinalizedFeatures` and `BrokerFeatures`.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from broker.config.api_versions import release_of
+from broker.config.api_versions import features_release_of
 from broker.config.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     METADATA_VERSION,
@@ -87,7 +87,7 @@ def features_at_start(
     config: Mapping[str, Any], brokers: Iterable[Mapping[str, Any]]
 ) -> FinalizedFeatures:
     """Return the levels of a new cluster: those of its oldest broker and `cluster.features`."""
-    release = min(map(release_of, brokers))
+    release = min(map(features_release_of, brokers))
     return FinalizedFeatures(
         default_levels(release) | parse_feature_levels(config["cluster.features"])
     )

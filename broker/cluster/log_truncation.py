@@ -40,7 +40,7 @@ def lead_out_of_sync(
     topic has all records: coordinators do not wait until what they write is committed.
     """
     end_offset = partition.end_of(leader_id)
-    has_all = is_clean and partition.compaction is not None
+    has_all = is_clean and partition.is_internal
     if end_offset < partition.log.log_end_offset and not has_all:
         _lose_end(cluster, partition, end_offset, now_ms)
     cluster.set_isr(partition, [leader_id], now_ms, is_clean=is_clean)
@@ -88,6 +88,7 @@ def _lose_end(
         partition.producers.replay(producer_ids, _stored_batches(log.rewind(), producer_ids))
     if partition.compaction is not None:
         partition.compaction = index_of_keys(log.rewind(), partition.compaction.timers, now_ms)
+    if partition.is_internal:
         # It knows the coordinators of groups, which the start does not need.
         from broker.cluster.coordinator_loading import load_what_is_left  # noqa: PLC0415
 

@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 from broker.cluster.compaction import Compaction
 from broker.cluster.producer_rules import new_producers
-from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic
+from broker.cluster.topics import (
+    GROUP_METADATA_TOPIC,
+    NO_LEADER,
+    TRANSACTION_STATE_TOPIC,
+    Partition,
+    Topic,
+)
 from broker.config.broker_config import BrokerConfig
 from broker.timers import Timers
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
@@ -48,7 +54,7 @@ def make_partitions(
     config: BrokerConfig,
 ) -> list[Partition]:
     """Return a new partition for each assignment: its replicas, the preferred leader first."""
-    is_internal = topic_name in INTERNAL_TOPICS
+    is_compacted = topic_name in (GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC)
     in_sync_by_replicas: dict[tuple[int, ...], tuple[int, ...]] = {}
     partitions = []
     for index, assignment in enumerate(assignments, first_index):
@@ -60,7 +66,7 @@ def make_partitions(
         leader_id = in_sync[0] if in_sync else NO_LEADER
         producers = new_producers(config, leader_id)
         partition = Partition(topic_name, index, replicas, in_sync, leader_id, producers)
-        partition.compaction = Compaction() if is_internal else None
+        partition.compaction = Compaction() if is_compacted else None
         partitions.append(partition)
     return partitions
 

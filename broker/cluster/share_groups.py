@@ -11,10 +11,11 @@ from broker.cluster.topics import Partition, Topic, TopicTable
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
+from broker.errors import Refusal
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group_records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
-from broker.share_groups.share_state import ShareStates
+from broker.share_groups.share_state import SharePartitionKey, ShareStates
 from broker.timers import Timers
 from protocol.pacing import may_pause, paced
 
@@ -34,7 +35,7 @@ class ShareGroups:
         """`append_records` writes to `__consumer_offsets`; `is_taken` is that of the groups."""
         self._config = config
         self._timers = timers
-        self.log = ShareLog(topics, config)
+        self.log = ShareLog(topics, config, timers, self._write_snapshot)
         self.states = ShareStates(
             has_partition=topics.has_partition,
             append_record=self.log.append,
@@ -61,6 +62,9 @@ class ShareGroups:
         """Replace the configuration of the brokers and groups."""
         self._config = config
         self.groups.config = config
+
+    def _write_snapshot(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
+        return self.states.write_again(key, now_ms)
 
     def add_leader(self, node_id: int) -> None:
         """Prepare a broker for leading share partitions."""
@@ -92,6 +96,7 @@ class ShareGroups:
             self.groups.forget_all()
         if topic.name == SHARE_GROUP_STATE.name:
             self.states.forget_all()
+            self.log.forget_all()
         self.groups.forget_topic(topic.topic_id, now_ms)
         self.states.forget_topic(topic.topic_id, now_ms)
         for partition in topic.partitions:

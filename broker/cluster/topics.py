@@ -11,7 +11,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
-from protocol.records import COMPRESSION_NAMES, RECORD_BYTES_MAX
+from protocol.records import COMPRESSION_NAMES, LOG_OVERHEAD_BYTES, RECORD_BYTES_MAX
 
 NO_LEADER = -1
 TIMESTAMP_MAX = 2**63 - 1
@@ -54,7 +54,8 @@ class Partition:
 
     `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
     only while a reassignment waits for a broker that is not alive. `compaction` is None except in
-    internal topics: those of clients are compacted by the log cleaner, which keeps no index.
+    internal topics with keys: those of clients are compacted by the log cleaner, which keeps no
+    index.
 
     `eligible_leader_replicas` left the ISR while it was smaller than min.insync.replicas, so they
     have every committed record (KIP-966). `last_known_leader_id` is NO_LEADER unless the ISR became
@@ -80,9 +81,21 @@ class Partition:
     replica_ends: Mapping[int, int] = field(default_factory=lambda: _NO_ENDS)
     paused_followers: frozenset[int] = frozenset()
 
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is of a topic in which coordinators keep their state."""
+        return self.topic_name in INTERNAL_TOPICS
+
     def end_of(self, node_id: int) -> int:
         """Return the log end offset of a replica."""
         return self.replica_ends.get(node_id, self.log.log_end_offset)
+
+    def segment_bytes_of(self, node_id: int) -> int:
+        """Return the size of a replica's segments; one that ends before the log start is empty."""
+        log, end_offset = self.log, self.end_of(node_id)
+        if end_offset < log.log_start_offset:
+            return 0
+        return log.segment_bytes - log.readable_bytes(end_offset, log.size_bytes)
 
     def assign(self, replicas: Sequence[int]) -> None:
         """Set the replicas; a new one has nothing until it is in sync."""
@@ -144,6 +157,8 @@ class Topic:
     max_message_bytes: int = 0
     record_bytes_max: int = RECORD_BYTES_MAX
     segment_bytes: int = 0
+    batch_length_max: int = 0
+    """The largest length in the header of a batch that is within both."""
     min_insync_replicas: int = 1
     is_compacted: bool = False
     is_log_append_time: bool = False
@@ -187,6 +202,8 @@ class Topic:
         cleanup_policy = config["cleanup.policy"]
         self.max_message_bytes = config["max.message.bytes"]
         self.segment_bytes = config["segment.bytes"]
+        size_max = min(self.max_message_bytes, self.segment_bytes)
+        self.batch_length_max = size_max - LOG_OVERHEAD_BYTES
         self.min_insync_replicas = config["min.insync.replicas"]
         self.segment_settings = SegmentSettings.of(config)
         self.is_compacted = "compact" in cleanup_policy

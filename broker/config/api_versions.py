@@ -12,6 +12,13 @@ API_VERSIONS_KEY = "broker.api.versions"
 """The key of a broker that says which APIs and versions it serves."""
 
 NOT_SERVED = "-1"
+
+UNSTABLE_VERSIONS: Mapping[str, tuple[Release, int]] = {"InitProducerId": ((4, 1), 6)}
+"""Versions that `unstable.api.versions.enable` adds by API, each with its first release.
+
+Source: `latestVersionUnstable` of Kafka's message files.
+"""
+
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
 
 
@@ -47,6 +54,32 @@ def emulated_release(elements: tuple[str, ...]) -> Release:
 def release_of(values: Mapping[str, Any]) -> Release:
     """Return the release that a broker with these values emulates."""
     return emulated_release(values[API_VERSIONS_KEY])
+
+
+def features_release_of(values: Mapping[str, Any]) -> Release:
+    """Return the release by which a broker with these values knows the levels of features.
+
+    With `unstable.feature.versions.enable` it is a bit later than the one that it emulates.
+    """
+    release = release_of(values)
+    return (*release, 1) if values["unstable.feature.versions.enable"] else release
+
+
+def version_limits(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return `broker.api.versions` with the versions of `unstable.api.versions.enable`.
+
+    What the former says of an API is stronger.
+    """
+    limits: tuple[str, ...] = values[API_VERSIONS_KEY]
+    if not values["unstable.api.versions.enable"]:
+        return limits
+    named = named_apis(limits)
+    release = emulated_release(limits)
+    return limits + tuple(
+        f"{name}={version}"
+        for name, (since, version) in UNSTABLE_VERSIONS.items()
+        if release >= since and int(api_key_of(name)) not in named
+    )
 
 
 def named_apis(elements: tuple[str, ...]) -> frozenset[int]:

@@ -14,8 +14,15 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
-from broker.config.api_versions import API_VERSIONS_KEY, emulated_release, release_of
+from broker.config.api_versions import (
+    API_VERSIONS_KEY,
+    emulated_release,
+    features_release_of,
+    release_of,
+)
+from broker.config.authorizer_settings import with_class_name
 from broker.config.broker_requirements import requirement_problem
+from broker.config.config_providers import PROVIDER_PREFIX, resolved
 from broker.config.features import release_problem
 from broker.config.keys import (
     DYNAMIC_ONLY,
@@ -27,6 +34,7 @@ from broker.config.keys import (
 )
 from broker.config.release_keys import is_known, key_in, release_defaults
 from broker.config.repeated_elements import broker_tags_problem
+from broker.config.synonyms import LISTENER_KEY, combine_layers, synonym_names
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.releases import Release
@@ -67,18 +75,6 @@ RENAMED_KEYS = {"controller.mutation.time.ms": "controller.mutation.time.us, in 
 _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
 """`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
 
-_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
-"""`listener.name.LISTENER.KEY`: a key for one listener."""
-
-MECHANISM_KEYS = (
-    "sasl.jaas.config",
-    "sasl.login.callback.handler.class",
-    "sasl.login.class",
-    "sasl.server.callback.handler.class",
-    "connections.max.reauth.ms",
-)
-"""Keys that may have the prefix of a SASL mechanism after that of a listener."""
-
 DEFAULT_NODE_ID = 1
 
 _Name = TypeVar("_Name")
@@ -86,29 +82,6 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _DEFAULTS = {key.name: key.default for key in BROKER_KEYS.values()}
 
 ResourceName = tuple[ResourceType, str]
-
-_UNITS: tuple[tuple[str, ...], ...] = (
-    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-    ("log.roll.ms", "log.roll.hours"),
-    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-)
-"""Keys for the same setting in different units; the first one that is set wins."""
-
-
-def synonym_names(name: str, *, of_listeners: bool = True) -> tuple[str, ...]:
-    """Return the keys that set the same as a broker's key, in order of precedence.
-
-    `log.flush.scheduler.interval.ms` is a default of `log.flush.interval.ms`, not the reverse. A
-    key of a listener falls back to the one without the listener and without a SASL mechanism.
-    Source: Kafka's `DynamicBrokerConfig.brokerConfigSynonyms`.
-    """
-    if name == "log.flush.interval.ms":
-        return (name, "log.flush.scheduler.interval.ms")
-    match = _LISTENER_KEY.fullmatch(name) if of_listeners else None
-    if match is not None:
-        ends = (key for key in MECHANISM_KEYS if match[1].endswith(key))
-        return (name, next(ends, match[1]))
-    return next((group for group in _UNITS if name in group), (name,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +121,7 @@ class BrokerConfig(Mapping[str, Any]):
         overrides_by_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
         """Raise ConfigError for an unknown key, an invalid value, or a contradiction."""
+        overrides = with_class_name(overrides)
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
@@ -159,7 +133,7 @@ class BrokerConfig(Mapping[str, Any]):
         self._sources: dict[tuple[str, int | None], list[Synonym]] = {}
         """Sources that were found before; the layers never change."""
         for name in overrides:
-            if _LISTENER_KEY.fullmatch(name) is None:
+            if LISTENER_KEY.fullmatch(name) is None and not name.startswith(PROVIDER_PREFIX):
                 find_key(name)
         self._values: dict[str, Any] = _checked(overrides, dynamic_default)
         self._views: dict[int, Mapping[str, Any]] = {
@@ -177,7 +151,7 @@ class BrokerConfig(Mapping[str, Any]):
         """
         shared: dict[str, str] = {}
         by_broker: dict[int, dict[str, str]] = {}
-        for name, text in overrides.items():
+        for name, text in resolved(overrides).items():
             match = _BROKER_PREFIX.fullmatch(name)
             if match is None:
                 shared[name] = text
@@ -344,7 +318,7 @@ def _own_problem(name: str, *, is_start: bool) -> str | None:
 
     The keys of its listeners it may have from the start of the cluster on.
     """
-    is_of_listener = _LISTENER_KEY.fullmatch(name) is not None
+    is_of_listener = LISTENER_KEY.fullmatch(name) is not None
     key = None if is_of_listener else find_key(name)
     differs_at_start = key is None or key.differs_at_start
     if (key is not None and key.is_per_broker) or (is_start and differs_at_start):
@@ -402,22 +376,6 @@ def parse_overrides(overrides: Mapping[str, str], release: Release) -> dict[str,
     }
 
 
-def combine_layers(*layers: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts by key of several layers, the lowest first.
-
-    A key removes its synonyms of lower layers: `log.retention.ms` at run time is stronger than
-    `log.retention.hours` of the start. Source: Kafka's `DynamicBrokerConfig.overrideProps`.
-    """
-    combined: dict[str, str] = {}
-    for layer in layers:
-        for name in layer:
-            for synonym in synonym_names(name, of_listeners=False):
-                if synonym not in layer:
-                    combined.pop(synonym, None)
-        combined.update(layer)
-    return combined
-
-
 def _release_in(texts: Mapping[str, str]) -> Release:
     """Return the release that texts name, or the default one; it decides how to read the others."""
     text = texts.get(API_VERSIONS_KEY)
@@ -434,14 +392,14 @@ def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
 
     Keys that no layer sets have the defaults of the release.
     """
-    texts = combine_layers(*layers)
+    texts = resolved(combine_layers(*layers))
     release = _release_in(texts)
     given = parse_overrides(texts, release)
     values = {**_DEFAULTS, **release_defaults(release), **given}
     problem = requirement_problem(values) or broker_tags_problem(texts, release)
     if problem is not None:
         raise ConfigError(problem)
-    problem = release_problem(values["cluster.features"], release)
+    problem = release_problem(values["cluster.features"], features_release_of(values))
     if problem is not None:
         raise ConfigError(f"cluster.features: {problem}")
     return values

@@ -7,6 +7,7 @@ Sources: Kafka's `KafkaConfig.validateValues`, `DynamicThreadPool`, `LogCleaner`
 from collections.abc import Mapping
 from typing import Any
 
+from broker.config.authorizer_settings import AUTHORIZER_CLASS, super_users
 from broker.config.ip_limits import IP_LIMITS_KEY, parse_ip_limits
 from broker.config.values import elements_of
 
@@ -47,6 +48,8 @@ def requirement_problem(values: Mapping[str, Any]) -> str | None:
     if broker_id >= 0 and node_id is not None and broker_id != node_id:
         return "You must set `node.id` to the same value as `broker.id`."
     parse_ip_limits(values[IP_LIMITS_KEY])
+    if values[AUTHORIZER_CLASS]:
+        super_users(values)
     problem = _log_problem(values) or _cordoned_problem(values) or _connection_problem(values)
     return None if problem is None else f"requirement failed: {problem}"
 

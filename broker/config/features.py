@@ -42,7 +42,8 @@ NO_LEVELS = Levels(0, 0, 0)
 class Feature:
     """A feature. `implemented_max` is the highest level that this broker acts on.
 
-    `levels` are by the first release that has them. `metadata_min` is the metadata.version that a
+    `levels` are by the first release that has them; (4, 4, 1) is 4.4 with
+    `unstable.feature.versions.enable`. `metadata_min` is the metadata.version that a
     level above 0 needs.
     """
 
@@ -62,7 +63,7 @@ FEATURES: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
         #       name                                implemented
-        Feature(METADATA_VERSION,                   99, {(3, 6): Levels(1, 14, 14), (3, 7): Levels(1, 19, 19), (3, 8): Levels(1, 20, 20), (3, 9): Levels(1, 21, 21), (4, 0): Levels(7, 25, 25), (4, 1): Levels(7, 27, 27), (4, 2): Levels(7, 29, 29), (4, 3): Levels(7, 30, 30), (4, 4): Levels(7, 33, 33)}),
+        Feature(METADATA_VERSION,                   99, {(3, 6): Levels(1, 14, 14), (3, 7): Levels(1, 19, 19), (3, 8): Levels(1, 20, 20), (3, 9): Levels(1, 21, 21), (4, 0): Levels(7, 25, 25), (4, 1): Levels(7, 27, 27), (4, 2): Levels(7, 29, 29), (4, 3): Levels(7, 30, 30), (4, 4): Levels(7, 33, 33), (4, 4, 1): Levels(7, 34, 34)}),
         Feature(KRAFT_VERSION,                      0,  {(3, 9): Levels(0, 1, 0)}),
         Feature(TRANSACTION_VERSION,                2,  {(4, 0): Levels(0, 2, 2)}),
         Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),

@@ -8,6 +8,7 @@ Kafka's own properties files set. Names, types, defaults and checks are those of
 
 import sys
 
+from broker.config.authorizer_settings import known_authorizer
 from broker.config.broker_keys import INT_MAX, LONG_MAX, NOT_EMPTY
 from broker.config.effects import (
     BROKERS_AS_CLIENTS,
@@ -17,14 +18,12 @@ from broker.config.effects import (
     JAVA_TLS,
     MEMORY,
     METADATA_LOG,
-    NAMED_IN_API_VERSIONS,
     NEEDS_PREFIX,
     NO_CLEANING_TIME,
     NO_JMX,
     NO_LAG,
     NO_LINGER,
     NO_PLUGINS,
-    NO_PROVIDERS,
     NO_TAGS,
     NO_TIERED_STORAGE,
     NOTHING_COPIED,
@@ -50,6 +49,7 @@ from broker.config.keys import (
     PER_BROKER,
     READ_ONLY,
     SHORT,
+    STATIC_PER_BROKER,
     STRING,
     UNKNOWN,
     ConfigKey,
@@ -78,7 +78,7 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("controller.quorum.retry.backoff.ms",               INT,      20,          at_least(0),   READ_ONLY, reason=QUORUM),
     unseen_key("controller.socket.timeout.ms",                     INT,      30_000,      None,          READ_ONLY, reason=QUORUM),
     unseen_key("early.start.listeners",                            LIST,     None,        ListRule(),    READ_ONLY, reason=QUORUM),
-    missing_key("config.providers", LIST, (), ListRule(), CLUSTER_WIDE, reason=NO_PROVIDERS),
+    ConfigKey("config.providers", LIST, (), ListRule(), PER_BROKER),
     unseen_key("initial.broker.registration.timeout.ms",           INT,      60_000,      None,          READ_ONLY, reason=QUORUM),
     unseen_key("internal.metadata.delete.delay.millis",            LONG,     60_000,      None,          READ_ONLY, is_internal=True, reason=METADATA_LOG),
     unseen_key("internal.metadata.log.segment.bytes",              INT,      None,        None,          READ_ONLY, is_internal=True, reason=METADATA_LOG),
@@ -93,8 +93,8 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("metadata.max.retention.bytes",                     LONG,     104_857_600, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("metadata.max.retention.ms",                        LONG,     604_800_000, None,          READ_ONLY, reason=METADATA_LOG),
     unseen_key("server.max.startup.time.ms",                       LONG,     LONG_MAX,    at_least(0),   READ_ONLY, is_internal=True, reason=QUORUM),
-    missing_key("unstable.api.versions.enable",                     BOOLEAN,  False,       None,          READ_ONLY, is_internal=True, reason=NAMED_IN_API_VERSIONS),
-    missing_key("unstable.feature.versions.enable",                 BOOLEAN,  False,       None,          READ_ONLY, is_internal=True, reason=NAMED_IN_API_VERSIONS),
+    ConfigKey("unstable.api.versions.enable",     BOOLEAN, False, None, STATIC_PER_BROKER, is_internal=True),
+    ConfigKey("unstable.feature.versions.enable", BOOLEAN, False, None, STATIC_PER_BROKER, is_internal=True),
 )
 
 # Consumer groups of KIP-848, share groups and streams groups; the limits of timeouts bound the keys
@@ -275,7 +275,7 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
 # describes them as secrets, where they are set.
 AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("allow.everyone.if.no.acl.found",                       UNKNOWN,  None,        None,          DYNAMIC_ONLY),
-    ConfigKey("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY),
+    ConfigKey("authorizer.class.name",                                STRING,   "",          known_authorizer, READ_ONLY),
     missing_key("principal.builder.class",                              CLASS,    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", None,          ONE_BROKER, reason=NO_PLUGINS),
     unseen_key("sasl.client.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY, reason=BROKERS_AS_CLIENTS),
     unseen_key("sasl.jaas.config",                                     PASSWORD, None,        None,          ONE_BROKER, reason=NEEDS_PREFIX),

@@ -8,8 +8,12 @@ from typing import Any, Protocol
 
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, parse_overrides
+from broker.config.config_providers import resolved
 from broker.config.release_keys import key_in
+from broker.config.synonyms import combine_layers
 from broker.config.values import parse_value
+
+ADVERTISED_LISTENERS = "advertised.listeners"
 
 
 class ReloadedCertificates(Protocol):
@@ -26,12 +30,12 @@ class ReloadedCertificates(Protocol):
 
 def own_texts(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, str]:
     """Return the keys of one listener of a broker as texts, without the prefix."""
-    layers = (
+    layers = combine_layers(
         config.started_with(broker_id),
         config.dynamic_default,
         config.dynamic_layer(broker_id),
     )
-    return _with_prefix(layers, listener_name)
+    return _with_prefix((resolved(layers),), listener_name)
 
 
 def listener_values(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Behaviour:
     - Another negative timestamp, or one that the version lacks, gets UNSUPPORTED_VERSION.
     - A partition that occurs twice in a request gets one INVALID_REQUEST. A topic without
       partitions is not in the response.
+    - Topics that the client may not describe come last (TOPIC_AUTHORIZATION_FAILED).
     - An unknown isolation level gets UNKNOWN_SERVER_ERROR for every partition.
     - The latest offset is the high watermark, or with READ_COMMITTED (v2) the last stable one, and
       a record found from there on counts as none. For a replica id other than -1 it is the log's
@@ -19,11 +20,16 @@ Behaviour:
     - Leader and epoch are checked as for Fetch.
 """
 
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
 from broker.administration.epoch_end import epoch_starts
+from broker.authorization.checks import DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.cluster.offset_by_time import FoundOffset, first_record_from, latest_record
 from broker.cluster.topics import Partition, Topic
+from broker.request.authorization import partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -31,6 +37,9 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 from protocol.records import OversizedRecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LATEST = -1
 EARLIEST = -2
@@ -59,22 +68,26 @@ _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
 
 
-@handles(ApiKey.LIST_OFFSETS)
+@handles(ApiKey.LIST_OFFSETS, checks=(DESCRIBE_TOPIC,))
 @may_pause
 def handle_list_offsets(
     context: RequestContext, request: "messages.ListOffsetsRequest", cluster: Cluster
 ) -> "messages.ListOffsetsResponse":
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
-    if version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:
-        return _error_response(version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    allowed, denied = partition_by_authorized(
+        context, cluster, DESCRIBE_TOPIC, request.topics, attrgetter("name")
+    )
+    if allowed and version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:
+        topics = _error_topics(version, request.topics, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
     request_counts: dict[tuple[str, int], int] = {}
-    for topic in paced(request.topics):
+    for topic in paced(allowed):
         for part in paced(topic.partitions):
             key = (topic.name, part.partition_index)
             request_counts[key] = request_counts.get(key, 0) + 1
     responses: dict[str, dict[int, _PartitionResponse]] = {}
-    for topic in paced(request.topics):
+    for topic in paced(allowed):
         for part in paced(topic.partitions):
             found = FoundOffset()
             if request_counts[topic.name, part.partition_index] > 1:
@@ -93,14 +106,17 @@ def handle_list_offsets(
         _TopicResponse(version=version, name=name, partitions=list(partitions.values()))
         for name, partitions in paced(responses.items())
     ]
+    topics += _error_topics(version, denied, DESCRIBE_TOPIC.error_code)
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
 @may_pause
-def _error_response(
-    version: int, request: "messages.ListOffsetsRequest", error_code: ErrorCode
-) -> "messages.ListOffsetsResponse":
-    topics = [
+def _error_topics(
+    version: int,
+    topics: "Sequence[messages.ListOffsetsRequest.ListOffsetsTopic]",
+    error_code: ErrorCode,
+) -> list[_TopicResponse]:
+    return [
         _TopicResponse(
             version=version,
             name=topic.name,
@@ -111,9 +127,8 @@ def _error_response(
                 for part in paced(topic.partitions)
             ],
         )
-        for topic in paced(request.topics)
+        for topic in paced(topics)
     ]
-    return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
 @may_pause

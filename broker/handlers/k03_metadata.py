@@ -17,21 +17,33 @@ Behaviour:
     - With controller.mutation.time.us the topic waits in the controller's queue. Further requests
       for its name charge nothing and create nothing in that time.
     - A partition without a leader has LEADER_NOT_AVAILABLE and leader -1.
-    - Authorized operations, if requested (topics v8+, cluster v8-10), are all operations: nothing
-      is forbidden.
+    - With an authorizer, without DESCRIBE on a topic: a list of all topics leaves it out; a name
+      gets TOPIC_AUTHORIZATION_FAILED, whether or not the topic exists, and an id the same without
+      the name. To create a missing topic the client needs CREATE on the cluster or on the topic
+      (TOPIC_AUTHORIZATION_FAILED). These results come last.
+    - Authorized operations, if requested (topics v8+, cluster v8-10), are those that the client may
+      do: all without an authorizer, none on the cluster without DESCRIBE.
 """
 
 from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
-from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from broker.administration.authorized_operations import cluster_operations, topic_operations
 from broker.administration.automatic_topics import create_automatically
 from broker.administration.new_topic import NewTopic, check_size
+from broker.authorization.checks import (
+    CREATE_CLUSTER,
+    CREATE_TOPIC,
+    DESCRIBE_CLUSTER_UNLISTED,
+    DESCRIBE_TOPIC,
+    Check,
+)
 from broker.cluster import internal_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -48,6 +60,7 @@ _Broker: TypeAlias = tuple[int, str, int, str | None]
 """Node id, host, port and rack."""
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
 RESPONSE_RANKS = (0, 1, 2)
+_ERRORS_WITHOUT_OPERATIONS = {ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 SHORT_TOPICS_MAX = 1_000
 """With more topics a request takes turns."""
 NEW_PARTITIONS_MAX = 50
@@ -59,6 +72,8 @@ def describe_known(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> bytes | None:
     """Respond with what was said of the topics before, if they exist and have not changed."""
+    if cluster.authorizer is not None:
+        return None
     version = context.api_version
     names = read_names(version, frame, start, end, SHORT_TOPICS_MAX)
     if names is None:
@@ -119,7 +134,11 @@ def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
     return topic_in(version, bytes(encode_body(response, version)))
 
 
-@handles(ApiKey.METADATA, shortcut=describe_known)
+@handles(
+    ApiKey.METADATA,
+    shortcut=describe_known,
+    checks=(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER_UNLISTED),
+)
 @may_pause
 def handle_metadata(
     context: RequestContext, request: "messages.MetadataRequest", cluster: Cluster
@@ -134,38 +153,88 @@ def handle_metadata(
     ):
         return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
-        topics = [_describe(cluster, topic, version) for topic in paced(cluster.topics.all())]
+        topics = [
+            _describe(cluster, topic, version)
+            for topic in paced(cluster.topics.all())
+            if is_allowed(context, cluster, DESCRIBE_TOPIC, topic.name, is_noted=False)
+        ]
     else:
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
         distinct = _distinct(requested, version)
-        if may_create:
-            new = [
-                topic.name
-                for topic in paced(distinct)
-                if topic.name is not None and cluster.topics.get(topic.name) is None
-            ]
-            may_create = check_size(cluster, map(NewTopic, new)) is None
-        created: set[str] = set()
-        topics = [
-            _find(context, topic, cluster, created if may_create else None)
-            for topic in paced(distinct)
-        ]
-        topics = [
-            topic
-            for rank in RESPONSE_RANKS
-            for topic in paced(topics)
-            if _response_rank(topic) == rank
-        ]
+        topics = _describe_requested(context, distinct, cluster, may_create=may_create)
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in paced(topics):
-            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
-                topic.authorized_operations = set(TOPIC_OPERATIONS)
+            if topic.error_code not in _ERRORS_WITHOUT_OPERATIONS:
+                operations = topic_operations(context, cluster, topic.name or "")
+                topic.authorized_operations = set(operations)
     response = _response(version, *_brokers(context, cluster), topics)
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
-        response.authorized_operations = set(CLUSTER_OPERATIONS)
+        response.authorized_operations = set(cluster_operations(context, cluster))
     return response
+
+
+@may_pause
+def _describe_requested(
+    context: RequestContext,
+    distinct: list["messages.MetadataRequest.MetadataRequestTopic"],
+    cluster: Cluster,
+    *,
+    may_create: bool,
+) -> list[_TopicResponse]:
+    """Describe the topics that a request names; create missing ones if `may_create`."""
+    version = context.api_version
+    failed_checks: dict[str, Check] = {}
+    if cluster.authorizer is not None:
+        failed_checks = _failed_checks(context, cluster, distinct, creates=may_create)
+        distinct = [topic for topic in paced(distinct) if topic.name not in failed_checks]
+    if may_create:
+        new = [
+            topic.name
+            for topic in paced(distinct)
+            if topic.name is not None and cluster.topics.get(topic.name) is None
+        ]
+        may_create = check_size(cluster, map(NewTopic, new)) is None
+    created: set[str] = set()
+    found = [
+        _find(context, topic, cluster, created if may_create else None) for topic in paced(distinct)
+    ]
+    topics = [
+        topic for rank in RESPONSE_RANKS for topic in paced(found) if _response_rank(topic) == rank
+    ]
+    for check in (CREATE_TOPIC, DESCRIBE_TOPIC):
+        for name, failed in paced(failed_checks.items()):
+            if failed is check:
+                denied = _missing(version, check.error_code, name, _NO_TOPIC_ID)
+                denied.is_internal = denied.is_internal and check is CREATE_TOPIC
+                topics.append(denied)
+    return topics
+
+
+@may_pause
+def _failed_checks(
+    context: RequestContext,
+    cluster: Cluster,
+    requested: list["messages.MetadataRequest.MetadataRequestTopic"],
+    *,
+    creates: bool,
+) -> dict[str, Check]:
+    """Return the names that the client may not describe, or not create if `creates`."""
+    failed: dict[str, Check] = {}
+    may_create = not creates or is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False)
+    for topic in paced(requested):
+        if topic.name is None or _has_id(topic):
+            continue
+        if not is_allowed(context, cluster, DESCRIBE_TOPIC, topic.name):
+            failed[topic.name] = DESCRIBE_TOPIC
+        elif (
+            not may_create
+            and cluster.topics.get(topic.name) is None
+            and not is_allowed(context, cluster, CREATE_TOPIC, topic.name)
+        ):
+            failed[topic.name] = CREATE_TOPIC
+    return failed
 
 
 def _brokers(context: RequestContext, cluster: Cluster) -> tuple[tuple[_Broker, ...], str, int]:
@@ -253,6 +322,8 @@ def _find(
         topic = cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
             return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, requested.topic_id)
+        if not is_allowed(context, cluster, DESCRIBE_TOPIC, topic.name):
+            return _missing(version, DESCRIBE_TOPIC.error_code, None, requested.topic_id)
         return _describe(cluster, topic, version)
     name = requested.name
     if name is None:

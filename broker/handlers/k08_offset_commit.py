@@ -7,11 +7,12 @@ Behaviour:
       partitions is left out.
     - A member's commit also keeps its session alive. From v10 topics are named by id.
     - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10),
-      OFFSET_METADATA_TOO_LARGE (offset.metadata.max.bytes).
-    - Errors of all partitions: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
-      REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From v9 a generation of a
-      group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION. A
-      share group gets GROUP_ID_NOT_FOUND in every version.
+      TOPIC_AUTHORIZATION_FAILED (with those that do not exist), OFFSET_METADATA_TOO_LARGE
+      (offset.metadata.max.bytes).
+    - Errors of all partitions: GROUP_AUTHORIZATION_FAILED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+      ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From
+      v9 a generation of a group that does not exist gets GROUP_ID_NOT_FOUND, before v9
+      ILLEGAL_GENERATION. A share group gets GROUP_ID_NOT_FOUND in every version.
     - A member of the consumer protocol sends its epoch (v9+) as the generation. If it is not the
       current one: STALE_MEMBER_EPOCH; before v9 UNSUPPORTED_VERSION.
     - So does a member of a streams group. It may commit with an older epoch for a task that it has
@@ -27,14 +28,17 @@ from collections.abc import Iterable
 from functools import partial
 from uuid import UUID
 
+from broker.authorization.checks import READ_GROUP, READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import new_commit
 from broker.offset_commit.requested_offsets import (
     PartitionErrors,
+    refused_topics,
     requested_offsets,
     response_topics,
 )
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -53,7 +57,7 @@ _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
-@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit)
+@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit, checks=(READ_GROUP, READ_TOPIC))
 @may_pause
 def handle_offset_commit(
     context: RequestContext,
@@ -62,9 +66,13 @@ def handle_offset_commit(
 ) -> "messages.OffsetCommitResponse | bytes":
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version, group_id = context.api_version, request.group_id
-    requested = requested_offsets(
-        cluster, request.topics, uses_topic_ids=version >= TOPIC_ID_VERSION_MIN
-    )
+    uses_topic_ids = version >= TOPIC_ID_VERSION_MIN
+    if cluster.authorizer is not None and not is_allowed(context, cluster, READ_GROUP, group_id):
+        code = READ_GROUP.error_code
+        return _response(
+            version, refused_topics(request.topics, code, uses_topic_ids=uses_topic_ids)
+        )
+    requested = requested_offsets(context, cluster, request.topics, uses_topic_ids=uses_topic_ids)
     error_codes: tuple[ErrorCode, ...] = ()
     if requested.offsets:
         # fmt: off

@@ -4,22 +4,26 @@ Behaviour:
     - Returns the committed offsets of a group for the requested partitions; -1 if there is none. A
       null list of topics (v2+) requests all committed offsets.
     - From v8 a request may name several groups, each with its own error. From v10 topics are named
-      by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID, and come last.
+      by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID, and come last. So do topics that
+      the client may not describe (TOPIC_AUTHORIZATION_FAILED); among all offsets they are left out.
     - A group that does not exist has no committed offsets.
     - With require_stable (v7+) an offset that an open transaction commits gets
       UNSTABLE_OFFSET_COMMIT (KIP-447).
     - A member of the consumer or the streams protocol sends its id and epoch (v9+). Others of such
       a group are refused: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; ILLEGAL_GENERATION for a member
       that uses the classic protocol.
-    - Error: NOT_COORDINATOR. v1 has no field for errors and sets them on each partition.
+    - Errors: GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR. v1 has no field for errors and sets them
+      on each partition.
 """
 
 from typing import TypeVar
 from uuid import UUID
 
+from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.results import CommittedOffset
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -49,7 +53,7 @@ _RequestedTopic = tuple[str, UUID | None, list[int]]
 _PartitionClass = TypeVar("_PartitionClass", _PartitionResponse, _OldPartitionResponse)
 
 
-@handles(ApiKey.OFFSET_FETCH)
+@handles(ApiKey.OFFSET_FETCH, checks=(DESCRIBE_GROUP, DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED))
 @may_pause
 def handle_offset_fetch(
     context: RequestContext, request: "messages.OffsetFetchRequest", cluster: Cluster
@@ -69,7 +73,7 @@ def handle_offset_fetch(
         requested = [
             (topic.name, _NO_TOPIC_ID, topic.partition_indexes) for topic in paced(request.topics)
         ]
-    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    error_code = _group_error(context, cluster, request.group_id)
     topics = _topics(
         context,
         request.group_id,
@@ -106,7 +110,7 @@ def _response_group(
         requested = [
             (topic.name, topic.topic_id, topic.partition_indexes) for topic in paced(group.topics)
         ]
-    error_code = ownership_error(cluster, context.broker_id, group.group_id)
+    error_code = _group_error(context, cluster, group.group_id)
     if error_code is ErrorCode.NONE and version >= MEMBER_EPOCH_VERSION_MIN:
         error_code = cluster.groups.table.check_fetch(
             group.group_id, group.member_id, group.member_epoch
@@ -130,6 +134,12 @@ def _response_group(
     )
 
 
+def _group_error(context: RequestContext, cluster: Cluster, group_id: str) -> ErrorCode:
+    if not is_allowed(context, cluster, DESCRIBE_GROUP, group_id):
+        return DESCRIBE_GROUP.error_code
+    return ownership_error(cluster, context.broker_id, group_id)
+
+
 @may_pause
 def _topics(
     context: RequestContext,
@@ -144,14 +154,8 @@ def _topics(
     version = context.api_version
     if error_code is ErrorCode.NONE:
         if requested is None:
-            return _fetch_all(cluster, group_id, version, require_stable=require_stable)
-        known: list[_FoundTopic] = []
-        unknown: list[_FoundTopic] = []
-        for topic in paced(requested):
-            found = _fetch_topic(cluster, group_id, topic, version, require_stable=require_stable)
-            has_topic = version < TOPIC_ID_VERSION_MIN or found[0]
-            (known if has_topic else unknown).append(found)
-        return known + unknown
+            return _fetch_all(context, cluster, group_id, require_stable=require_stable)
+        return _fetch(context, cluster, group_id, requested, require_stable=require_stable)
     if version >= GROUP_ERROR_VERSION_MIN or requested is None:
         return []
     return [
@@ -161,33 +165,49 @@ def _topics(
 
 
 @may_pause
-def _fetch_topic(
+def _fetch(
+    context: RequestContext,
     cluster: Cluster,
     group_id: str,
-    requested: _RequestedTopic,
-    version: int,
+    requested: list[_RequestedTopic],
     *,
     require_stable: bool,
-) -> _FoundTopic:
-    name, topic_id, indexes = requested
-    if version >= TOPIC_ID_VERSION_MIN:
-        topic = cluster.topics.get_by_id(topic_id)
-        if topic is None:
-            unknown = ErrorCode.UNKNOWN_TOPIC_ID
-            return "", topic_id, [(index, _NOTHING, unknown) for index in paced(indexes)]
-        name = topic.name
-    found = [
-        _found(
-            cluster,
-            group_id,
-            name,
-            index,
-            cluster.groups.table.committed(group_id, name, index) or _NOTHING,
-            require_stable=require_stable,
-        )
-        for index in paced(indexes)
-    ]
-    return name, topic_id, found
+) -> list[_FoundTopic]:
+    has_ids = context.api_version >= TOPIC_ID_VERSION_MIN
+    if has_ids:
+        requested = [
+            (_name(cluster, topic_id), topic_id, indexes)
+            for _nothing, topic_id, indexes in paced(requested)
+        ]
+    names = (name for name, _topic_id, _indexes in requested if name or not has_ids)
+    denied = denied_names(context, cluster, DESCRIBE_TOPIC, names)
+    known: list[_FoundTopic] = []
+    refused: list[_FoundTopic] = []
+    for name, topic_id, indexes in paced(requested):
+        if (has_ids and not name) or name in denied:
+            code = DESCRIBE_TOPIC.error_code if name in denied else ErrorCode.UNKNOWN_TOPIC_ID
+            found = [(index, _NOTHING, code) for index in paced(indexes)]
+            refused.append((name, topic_id, found))
+            continue
+        found = [
+            _found(
+                cluster,
+                group_id,
+                name,
+                index,
+                cluster.groups.table.committed(group_id, name, index) or _NOTHING,
+                require_stable=require_stable,
+            )
+            for index in paced(indexes)
+        ]
+        known.append((name, topic_id, found))
+    return known + refused
+
+
+def _name(cluster: Cluster, topic_id: UUID | None) -> str:
+    """Return the name of a topic; that of an unknown id is empty."""
+    topic = cluster.topics.get_by_id(topic_id)
+    return "" if topic is None else topic.name
 
 
 def _found(
@@ -207,17 +227,19 @@ def _found(
 
 @may_pause
 def _fetch_all(
-    cluster: Cluster, group_id: str, version: int, *, require_stable: bool
+    context: RequestContext, cluster: Cluster, group_id: str, *, require_stable: bool
 ) -> list[_FoundTopic]:
     by_topic: dict[str, list[_Found]] = {}
     for name, index, committed in paced(cluster.groups.table.all_committed(group_id)):
         by_topic.setdefault(name, []).append(
             _found(cluster, group_id, name, index, committed, require_stable=require_stable)
         )
+    denied = denied_names(context, cluster, DESCRIBE_TOPIC_UNLISTED, by_topic)
     topics: list[_FoundTopic] = []
     for name, found in paced(by_topic.items()):
         topic = cluster.topics.get(name)
-        if topic is not None or version < TOPIC_ID_VERSION_MIN:
+        has_id = topic is not None or context.api_version < TOPIC_ID_VERSION_MIN
+        if has_id and name not in denied:
             topics.append((name, _NO_TOPIC_ID if topic is None else topic.topic_id, found))
     return topics
 

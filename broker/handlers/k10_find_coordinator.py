@@ -13,6 +13,9 @@ Behaviour:
       `__share_group_state`, which the first request creates. A key that is not
       `GROUP:TOPIC_ID:PARTITION`, and other key types, get INVALID_REQUEST.
     - From v4 a request has a batch of keys, each with its own result.
+    - What a client may not describe gets GROUP_AUTHORIZATION_FAILED or
+      TRANSACTIONAL_ID_AUTHORIZATION_FAILED. Only brokers ask for share partitions: without
+      permission for cluster actions all keys get CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
     - Kafka always creates the topic asynchronously. Here the first response names the coordinator.
@@ -20,6 +23,11 @@ Gaps:
 
 from typing import NamedTuple
 
+from broker.authorization.checks import (
+    CLUSTER_ACTION_CLUSTER,
+    DESCRIBE_GROUP,
+    DESCRIBE_TRANSACTIONAL_ID,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
@@ -31,7 +39,8 @@ from broker.cluster.internal_topics import (
 )
 from broker.cluster.share_log import parse_coordinator_key
 from broker.config.api_versions import release_of
-from broker.errors import INVALID_REQUEST_MESSAGE
+from broker.errors import AUTHORIZATION_MESSAGES, INVALID_REQUEST_MESSAGE
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
@@ -51,7 +60,9 @@ _MESSAGES = {
     ErrorCode.NONE: "NONE",  # what Kafka sends if there is no error
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.INVALID_REQUEST: INVALID_REQUEST_MESSAGE,
+    **AUTHORIZATION_MESSAGES,
 }
+_CHECKS = {GROUP_KEY_TYPE: DESCRIBE_GROUP, TRANSACTION_KEY_TYPE: DESCRIBE_TRANSACTIONAL_ID}
 
 
 class _Found(NamedTuple):
@@ -61,7 +72,10 @@ class _Found(NamedTuple):
     port: int = -1
 
 
-@handles(ApiKey.FIND_COORDINATOR)
+@handles(
+    ApiKey.FIND_COORDINATOR,
+    checks=(DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, CLUSTER_ACTION_CLUSTER),
+)
 @may_pause
 def handle_find_coordinator(
     context: RequestContext, request: "messages.FindCoordinatorRequest", cluster: Cluster
@@ -73,16 +87,20 @@ def handle_find_coordinator(
         return messages.FindCoordinatorResponse(
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
-    # Since version 4 only an unknown type of key, which fails the whole request, has a message.
-    is_known_type = request.key_type in _KEY_TYPES
+    is_for_brokers = request.key_type == SHARE_KEY_TYPE and version >= SHARE_VERSION_MIN
+    is_denied = is_for_brokers and not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER)
+    # Since version 4 only what fails the whole request has a message.
+    has_message = is_denied or request.key_type not in _KEY_TYPES
     coordinators = []
     for key in paced(request.coordinator_keys):
-        found = _find(context, cluster, request.key_type, key)
+        found = _Found(CLUSTER_ACTION_CLUSTER.error_code)
+        if not is_denied:
+            found = _find(context, cluster, request.key_type, key)
         coordinators.append(
             messages.FindCoordinatorResponse.Coordinator(
                 version=version,
                 key=key,
-                error_message="" if is_known_type else _MESSAGES[found.error_code],
+                error_message=_MESSAGES[found.error_code] if has_message else "",
                 **found._asdict(),
             )
         )
@@ -93,6 +111,9 @@ def handle_find_coordinator(
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in _KEY_TYPES:
         return _Found(ErrorCode.INVALID_REQUEST)
+    check = _CHECKS.get(key_type)
+    if check is not None and not is_allowed(context, cluster, check, key):
+        return _Found(check.error_code)
     node_id: int | None = None
     if key_type == SHARE_KEY_TYPE:
         release = release_of(cluster.config.for_broker(context.broker_id))

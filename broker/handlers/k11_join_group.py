@@ -11,9 +11,10 @@ Behaviour:
     - In a group of the consumer protocol (KIP-848) that has members the broker assigns the
       partitions. The response is sent at once and names no leader. A group without members becomes
       a classic one.
-    - Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
-      GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
-      NOT_COORDINATOR. A share group gets INCONSISTENT_GROUP_PROTOCOL.
+    - Errors: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT
+      (group.min/max.session.timeout.ms), GROUP_MAX_SIZE_REACHED (group.max.size),
+      INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, NOT_COORDINATOR. A share group gets
+      INCONSISTENT_GROUP_PROTOCOL.
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
@@ -24,12 +25,14 @@ Gaps:
 
 from collections.abc import Mapping
 
+from broker.authorization.checks import READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.group import CONSUMER_PROTOCOL_TYPE
 from broker.groups.requests import JoinRequest, Subscriptions
 from broker.groups.results import JoinResult
 from broker.pending_response import PendingResponse
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -47,13 +50,15 @@ PROTOCOLS_MAX = 1000
 LONG_METADATA_BYTES = 16 * 1024
 
 
-@handles(ApiKey.JOIN_GROUP)
+@handles(ApiKey.JOIN_GROUP, checks=(READ_GROUP,))
 @may_pause
 def handle_join_group(
     context: RequestContext, request: "messages.JoinGroupRequest", cluster: Cluster
 ) -> "messages.JoinGroupResponse | PendingResponse":
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return _response(JoinResult(READ_GROUP.error_code, member_id=""), version)
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
     protocols = {
         protocol.name: bytes(protocol.metadata) for protocol in paced_elements(request.protocols)

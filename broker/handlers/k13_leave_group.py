@@ -6,15 +6,18 @@ Behaviour:
       (KIP-345).
     - For a group that does not exist each member gets UNKNOWN_MEMBER_ID. Before v3 the member's
       error is the error of the response.
-    - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR.
+    - Errors: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+      NOT_COORDINATOR.
 
 Gaps:
     - The reason field is accepted and not used.
 """
 
+from broker.authorization.checks import READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import MemberIdentity
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -25,13 +28,15 @@ from protocol.pacing import may_pause, paced
 BATCH_VERSION_MIN = 3
 
 
-@handles(ApiKey.LEAVE_GROUP)
+@handles(ApiKey.LEAVE_GROUP, checks=(READ_GROUP,))
 @may_pause
 def handle_leave_group(
     context: RequestContext, request: "messages.LeaveGroupRequest", cluster: Cluster
 ) -> "messages.LeaveGroupResponse":
     """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
     version = context.api_version
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return messages.LeaveGroupResponse(version=version, error_code=READ_GROUP.error_code)
     is_batch = version >= BATCH_VERSION_MIN
     leavers = (
         [

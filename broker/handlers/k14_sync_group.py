@@ -7,15 +7,18 @@ Behaviour:
     - Members that do not sync within the rebalance timeout are removed, and the group rebalances.
     - From v5 a protocol type or name that differs from the group's gets INCONSISTENT_GROUP_PROTOCOL
       (KIP-559).
-    - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that does not exist),
-      FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
+    - Errors: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that
+      does not exist), FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS,
+      NOT_COORDINATOR.
 """
 
+from broker.authorization.checks import READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import SyncRequest
 from broker.groups.results import SyncResult
 from broker.pending_response import PendingResponse
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -27,7 +30,7 @@ PROTOCOL_VERSION_MIN = 5
 """Since then a request must name the type and the protocol of the group (KIP-559)."""
 
 
-@handles(ApiKey.SYNC_GROUP)
+@handles(ApiKey.SYNC_GROUP, checks=(READ_GROUP,))
 @may_pause
 def handle_sync_group(
     context: RequestContext, request: "messages.SyncGroupRequest", cluster: Cluster
@@ -36,6 +39,8 @@ def handle_sync_group(
     version = context.api_version
     if version >= PROTOCOL_VERSION_MIN and None in (request.protocol_type, request.protocol_name):
         return _response(SyncResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), version)
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return _response(SyncResult(READ_GROUP.error_code), version)
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(SyncResult(error_code), version)

@@ -8,15 +8,18 @@ Behaviour:
     - A group of another coordinator gets NOT_COORDINATOR.
     - Groups are in the order of their partitions of `__consumer_offsets`, before Kafka 4.0
       (broker.api.versions) in request order.
-    - Authorized operations (v3+), if requested, are all operations of a group that is described:
-      nothing is forbidden.
+    - Groups that the client may not describe come first (GROUP_AUTHORIZATION_FAILED).
+    - Authorized operations (v3+), if requested, are those of a group that is described.
 """
 
 from broker.administration.authorized_operations import group_operations
+from broker.authorization.acl import ResourceType
+from broker.authorization.checks import DESCRIBE_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import in_coordinator_order, ownership_error
 from broker.config.api_versions import release_of
 from broker.groups.results import DescribedMember, GroupState
+from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -32,7 +35,7 @@ _ORDERED_BY_PARTITION_SINCE: Release = (4, 0)
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
-@handles(ApiKey.DESCRIBE_GROUPS)
+@handles(ApiKey.DESCRIBE_GROUPS, checks=(DESCRIBE_GROUP,))
 @may_pause
 def handle_describe_groups(
     context: RequestContext, request: "messages.DescribeGroupsRequest", cluster: Cluster
@@ -40,15 +43,23 @@ def handle_describe_groups(
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
     release = release_of(cluster.config.for_broker(context.broker_id))
-    group_ids = request.groups
+    group_ids, denied = partition_by_authorized(
+        context, cluster, DESCRIBE_GROUP, request.groups, str
+    )
     if release >= _ORDERED_BY_PARTITION_SINCE:
         group_ids = in_coordinator_order(cluster, group_ids)
     groups = [_describe(context, group_id, cluster) for group_id in paced(group_ids)]
     if version >= AUTHORIZED_OPERATIONS_VERSION_MIN and request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = group_operations(release)
-    return messages.DescribeGroupsResponse(version=version, groups=groups)
+                group.authorized_operations = authorized_operations(
+                    context, cluster, ResourceType.GROUP, group.group_id, group_operations(release)
+                )
+    refused = [
+        _GroupResponse(version=version, group_id=group_id, error_code=DESCRIBE_GROUP.error_code)
+        for group_id in paced(denied)
+    ]
+    return messages.DescribeGroupsResponse(version=version, groups=refused + groups)
 
 
 @may_pause

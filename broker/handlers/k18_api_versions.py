@@ -22,7 +22,7 @@ from functools import lru_cache
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.finalized_features import NO_EPOCH, supported_by
-from broker.config.api_versions import API_VERSIONS_KEY, emulated_release
+from broker.config.api_versions import features_release_of, version_limits
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
 from broker.routes import handles, limited_routes
@@ -31,6 +31,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_body
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
+from protocol.releases import Release
 
 SOFTWARE_VERSION_MIN = 3
 """First version of ApiVersions in which clients send their name and version (KIP-511)."""
@@ -105,20 +106,29 @@ def _refuse(
 @may_pause
 def _shown_by(
     context: RequestContext, cluster: Cluster
-) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...], int]:
-    """Return `broker.api.versions` of the broker, the finalized levels, and their epoch."""
-    limits = cluster.config.for_broker(context.broker_id)[API_VERSIONS_KEY]
-    finalized = cluster.features.shown_by(emulated_release(limits))
-    return limits, tuple(finalized.items()), cluster.features.epoch
+) -> tuple[tuple[str, ...], Release, tuple[tuple[str, int], ...], int]:
+    """Return the broker's limits of versions and release of features, and what is finalized.
+
+    The latter are the levels and their epoch.
+    """
+    values = cluster.config.for_broker(context.broker_id)
+    release = features_release_of(values)
+    finalized = cluster.features.shown_by(release)
+    return version_limits(values), release, tuple(finalized.items()), cluster.features.epoch
 
 
 @lru_cache(maxsize=64)
 @may_pause
 def _encoded(
-    version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
+    version: int,
+    limits: tuple[str, ...],
+    release: Release,
+    finalized: tuple[tuple[str, int], ...],
+    epoch: int,
 ) -> bytes:
     """Return the response as bytes; brokers of one configuration, of any cluster, share them."""
-    return bytes(encode_body(_response(version, limits, finalized, epoch), version))
+    response = _response(version, limits, release, finalized, epoch)
+    return bytes(encode_body(response, version))
 
 
 @lru_cache(maxsize=64)
@@ -136,9 +146,13 @@ def _advertised(limits: tuple[str, ...]) -> tuple["messages.ApiVersionsResponse.
 
 @may_pause
 def _response(
-    version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
+    version: int,
+    limits: tuple[str, ...],
+    release: Release,
+    finalized: tuple[tuple[str, int], ...],
+    epoch: int,
 ) -> "messages.ApiVersionsResponse":
-    supported = supported_by(emulated_release(limits), with_level_0=version >= LEVEL_0_VERSION_MIN)
+    supported = supported_by(release, with_level_0=version >= LEVEL_0_VERSION_MIN)
     return messages.ApiVersionsResponse(
         version=version,
         error_code=ErrorCode.NONE,

@@ -3,6 +3,9 @@
 Behaviour:
     - Each topic has its own result, in request order. A name that occurs twice gets one
       INVALID_REQUEST.
+    - With an authorizer the client needs CREATE on the cluster, or on the topic
+      (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE_CONFIGS on the topic the result has no counts
+      and no configuration, and TOPIC_AUTHORIZATION_FAILED as topic_config_error_code.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
       topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
       INVALID_CONFIG, and the placement.
@@ -19,7 +22,8 @@ Behaviour:
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still created
       later. A name in the queue gets TOPIC_ALREADY_EXISTS.
     - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with
-      validate_only, and nothing is created. If every name occurs twice, that is the error.
+      validate_only, and nothing is created. If every name occurs twice or is denied, that is the
+      error.
 
 Gaps:
     - With validate_only the topic id is zero; Kafka generates one.
@@ -28,7 +32,7 @@ Gaps:
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
@@ -39,11 +43,13 @@ from broker.administration.new_topic import (
     check_size,
     create_planned,
 )
+from broker.authorization.checks import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CONFIGS_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -57,7 +63,7 @@ _NO_TOPIC_ID = UUID(int=0)
 STRICT_QUOTA_VERSION_MIN = 6
 
 
-@handles(ApiKey.CREATE_TOPICS)
+@handles(ApiKey.CREATE_TOPICS, checks=(CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CONFIGS_TOPIC))
 @may_pause
 def handle_create_topics(
     context: RequestContext, request: "messages.CreateTopicsRequest", cluster: Cluster
@@ -65,14 +71,16 @@ def handle_create_topics(
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
-    if is_over(request.timeout_ms) and 1 in counts.values():
+    refusals = _refuse_names(context, cluster, counts)
+    if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
             throttle_time_ms=0,
             topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
-    duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    too_large = check_size(cluster, (t for name, t in paced(topics.items()) if counts[name] == 1))
+    too_large = check_size(
+        cluster, (t for name, t in paced(topics.items()) if name not in refusals)
+    )
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
@@ -80,7 +88,7 @@ def handle_create_topics(
     created: set[str] = set()
     queued: dict[str, int] = {}
     for name, topic in paced(topics.items()):
-        outcome = duplicate if counts[name] > 1 else too_large or _check(cluster, topic, created)
+        outcome = refusals.get(name) or too_large or _check(cluster, topic, created)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
         if isinstance(outcome, Refusal):
@@ -129,6 +137,21 @@ def handle_create_topics(
 
 
 @may_pause
+def _refuse_names(
+    context: RequestContext, cluster: Cluster, counts: Mapping[str, int]
+) -> dict[str, Refusal]:
+    """Return the errors of topics that Kafka's controller does not look at."""
+    may_create_all = is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False)
+    refusals = {}
+    for name, count in paced(counts.items()):
+        if count > 1:
+            refusals[name] = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        elif not may_create_all and not is_allowed(context, cluster, CREATE_TOPIC, name):
+            refusals[name] = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
+    return refusals
+
+
+@may_pause
 def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
         message = f"Topic '{topic.name}' already exists."
@@ -172,6 +195,18 @@ def _result(
     context: RequestContext, cluster: Cluster, plan: TopicPlan, topic_id: UUID, config: TopicConfig
 ) -> _Result:
     version = context.api_version
+    if not is_allowed(context, cluster, DESCRIBE_CONFIGS_TOPIC, plan.name, is_noted=False):
+        return _Result(
+            version=version,
+            name=plan.name,
+            topic_id=topic_id,
+            error_code=ErrorCode.NONE,
+            error_message=None,
+            topic_config_error_code=DESCRIBE_CONFIGS_TOPIC.error_code,
+            num_partitions=-1,
+            replication_factor=-1,
+            configs=[],
+        )
     return _Result(
         version=version,
         name=plan.name,

@@ -4,6 +4,9 @@ Behaviour:
     - Deletes topics by name, from v6 also by id. Results come in request order, with name and id.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. A topic that is named
       twice, by both name and id, or by neither, gets INVALID_REQUEST.
+    - With an authorizer the client needs DELETE on the cluster, or DELETE on the topic, and
+      DESCRIBE if it names the topic (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE the result of a
+      missing topic is the same, and that of an id has no name.
     - A deletable topic charges the controller_mutation_rate for its partitions (KIP-599). While the
       quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v5 on; before v5 it is deleted and
       the client is throttled.
@@ -29,6 +32,7 @@ from broker.administration.deletion import (
     find_topics,
     needs_lookup,
 )
+from broker.authorization.checks import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
@@ -47,7 +51,7 @@ STRICT_QUOTA_VERSION_MIN = 5
 TOPIC_ID_VERSION_MIN = 6
 
 
-@handles(ApiKey.DELETE_TOPICS)
+@handles(ApiKey.DELETE_TOPICS, checks=(DELETE_CLUSTER, DESCRIBE_TOPIC, DELETE_TOPIC))
 @may_pause
 def handle_delete_topics(
     context: RequestContext, request: "messages.DeleteTopicsRequest", cluster: Cluster
@@ -61,7 +65,7 @@ def handle_delete_topics(
     elif is_over(request.timeout_ms) and needs_lookup(requested):
         found = [FoundTopic(topic.name, topic.topic_id, TIMED_OUT) for topic in paced(requested)]
     else:
-        found = find_topics(cluster, requested)
+        found = find_topics(context, cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
     results = []

@@ -6,6 +6,7 @@ Behaviour:
       whole; clients skip the records before it. A smaller offset changes nothing.
     - Each partition has one result: of a partition that occurs twice the last offset counts. A
       topic without partitions has no result.
+    - Without DELETE on the topic its partitions get TOPIC_AUTHORIZATION_FAILED.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
       INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
     - Followers know at once, so there is nothing to wait for. A timeout_ms that is not positive
@@ -14,8 +15,10 @@ Behaviour:
 """
 
 from broker.administration.record_deletion import INVALID_LOW_WATERMARK, delete_records
+from broker.authorization.checks import DELETE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -27,7 +30,7 @@ _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 
 
-@handles(ApiKey.DELETE_RECORDS)
+@handles(ApiKey.DELETE_RECORDS, checks=(DELETE_TOPIC,))
 @may_pause
 def handle_delete_records(
     context: RequestContext, request: "messages.DeleteRecordsRequest", cluster: Cluster
@@ -41,10 +44,14 @@ def handle_delete_records(
     topics = []
     for topic_name, offsets in paced(requested.items()):
         results = []
+        is_denied = not is_allowed(context, cluster, DELETE_TOPIC, topic_name)
         for partition_index, offset in paced(offsets.items()):
-            error_code, low_watermark = _delete(
-                context, topic_name, partition_index, offset, cluster, request.timeout_ms
-            )
+            if is_denied:
+                error_code, low_watermark = DELETE_TOPIC.error_code, INVALID_LOW_WATERMARK
+            else:
+                error_code, low_watermark = _delete(
+                    context, topic_name, partition_index, offset, cluster, request.timeout_ms
+                )
             results.append(
                 _PartitionResult(
                     version=version,

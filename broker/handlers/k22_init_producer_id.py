@@ -18,11 +18,21 @@ Behaviour:
       above transaction.max.timeout.ms), NOT_COORDINATOR. Two-phase commit (v6) needs
       transaction.two.phase.commit.enable, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED; to keep a
       prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.4.
+    - Without permission for the transactional id TRANSACTIONAL_ID_AUTHORIZATION_FAILED. Without a
+      transactional id a client needs the permission for idempotent writes, or to write to any
+      topic: CLUSTER_AUTHORIZATION_FAILED.
 """
 
+from broker.authorization.checks import (
+    IDEMPOTENT_WRITE_CLUSTER,
+    TWO_PHASE_COMMIT_TRANSACTIONAL_ID,
+    WRITE_TOPIC_ANY,
+    WRITE_TRANSACTIONAL_ID,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.transactions import end_prepared, takes_long_to_end
+from broker.request.authorization import is_allowed, may_any
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
@@ -41,7 +51,16 @@ FENCED_VERSION_MIN = 4
 """The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
-@handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
+@handles(
+    ApiKey.INIT_PRODUCER_ID,
+    read_short=read_init_producer_id,
+    checks=(
+        WRITE_TRANSACTIONAL_ID,
+        TWO_PHASE_COMMIT_TRANSACTIONAL_ID,
+        IDEMPOTENT_WRITE_CLUSTER,
+        WRITE_TOPIC_ANY,
+    ),
+)
 @may_pause
 def handle_init_producer_id(
     context: RequestContext,
@@ -49,6 +68,12 @@ def handle_init_producer_id(
     cluster: Cluster,
 ) -> object:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
+    if cluster.authorizer is not None:
+        error_code = _denial(context, request, cluster)
+        if error_code is not ErrorCode.NONE:
+            return encode_producer(
+                context.api_version, error_code, NO_PRODUCER_ID, NO_PRODUCER_EPOCH, None
+            )
     if isinstance(request, ShortInitProducerId) and takes_long_to_end(
         cluster, request.transactional_id
     ):
@@ -71,6 +96,29 @@ def handle_init_producer_id(
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
     window = _window(context, cluster) if error_code is ErrorCode.NONE else None
     return encode_producer(version, error_code, producer_id, producer_epoch, window)
+
+
+def _denial(
+    context: RequestContext,
+    request: "messages.InitProducerIdRequest | ShortInitProducerId",
+    cluster: Cluster,
+) -> ErrorCode:
+    """Return the error of what the client may not do, or NONE."""
+    if isinstance(request, ShortInitProducerId) or request.transactional_id is None:
+        # The denial of idempotent writes is noted, so it comes last: either permission is enough.
+        operation, resource_type, error_code = WRITE_TOPIC_ANY
+        if may_any(context, cluster, operation, resource_type) or is_allowed(
+            context, cluster, IDEMPOTENT_WRITE_CLUSTER
+        ):
+            return ErrorCode.NONE
+        return error_code
+    transactional_id = request.transactional_id
+    if is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id) and (
+        not request.enable2_pc
+        or is_allowed(context, cluster, TWO_PHASE_COMMIT_TRANSACTIONAL_ID, transactional_id)
+    ):
+        return ErrorCode.NONE
+    return WRITE_TRANSACTIONAL_ID.error_code
 
 
 @may_pause

@@ -6,14 +6,18 @@ Behaviour:
     - Leader and current epoch are checked as for Fetch.
     - Consumers and debugging clients get the same response, since every appended record is
       committed.
-
-Gaps:
-    - A request with a broker's replica id needs no authorization.
+    - Without permission for cluster actions, topics that the client may not describe come last
+      (TOPIC_AUTHORIZATION_FAILED).
 """
 
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
+
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
+from broker.request.authorization import is_allowed, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -21,19 +25,29 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_Topic: TypeAlias = "messages.OffsetForLeaderEpochRequest.OffsetForLeaderTopic"
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
 
 
-@handles(ApiKey.OFFSET_FOR_LEADER_EPOCH)
+@handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, checks=(CLUSTER_ACTION_CLUSTER, DESCRIBE_TOPIC))
 @may_pause
 def handle_offset_for_leader_epoch(
     context: RequestContext, request: "messages.OffsetForLeaderEpochRequest", cluster: Cluster
 ) -> "messages.OffsetForLeaderEpochResponse":
     """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
     version = context.api_version
+    allowed: Sequence[_Topic] = request.topics
+    denied: Sequence[_Topic] = ()
+    if not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER, is_noted=False):
+        allowed, denied = partition_by_authorized(
+            context, cluster, DESCRIBE_TOPIC, allowed, attrgetter("topic")
+        )
     topics = []
-    for topic in paced(request.topics):
+    for topic in paced(allowed):
         results = []
         for part in paced(topic.partitions):
             error_code, (leader_epoch, end_offset) = _look_up(context, topic.topic, part, cluster)
@@ -46,6 +60,14 @@ def handle_offset_for_leader_epoch(
                     end_offset=end_offset,
                 )
             )
+        topics.append(_TopicResult(version=version, topic=topic.topic, partitions=results))
+    for topic in paced(denied):
+        results = [
+            _PartitionResult(
+                version=version, partition=part.partition, error_code=DESCRIBE_TOPIC.error_code
+            )
+            for part in paced(topic.partitions)
+        ]
         topics.append(_TopicResult(version=version, topic=topic.topic, partitions=results))
     return messages.OffsetForLeaderEpochResponse(version=version, throttle_time_ms=0, topics=topics)
 

@@ -4,20 +4,26 @@ Behaviour:
     - Adds partitions to the transaction of a producer; the first ones begin it. Versions from 4 on
       carry several transactions, and may only verify that partitions are in the transaction:
       brokers send them.
-    - A partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION; then the others get
-      OPERATION_NOT_ATTEMPTED and none is added.
-    - Errors of all partitions: INVALID_REQUEST (empty transactional id),
-      INVALID_PRODUCER_ID_MAPPING (unknown transactional id, or another producer id),
-      PRODUCER_FENCED (another epoch; before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS
-      (the transaction is being ended), NOT_COORDINATOR. A partition that is verified and not in the
-      transaction gets TRANSACTION_ABORTABLE.
+    - A partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION, one of a topic that the
+      client may not write to TOPIC_AUTHORIZATION_FAILED; then the others get
+      OPERATION_NOT_ATTEMPTED and none is added. Clients (v0-3) may not add internal topics.
+    - CLUSTER_AUTHORIZATION_FAILED for the request (v4) without permission for cluster actions.
+    - Errors of all partitions: TRANSACTIONAL_ID_AUTHORIZATION_FAILED (v0-3), INVALID_REQUEST (empty
+      transactional id), INVALID_PRODUCER_ID_MAPPING (unknown transactional id, or another producer
+      id), PRODUCER_FENCED (another epoch; before v2 INVALID_PRODUCER_EPOCH),
+      CONCURRENT_TRANSACTIONS (the transaction is being ended), NOT_COORDINATOR. A partition that is
+      verified and not in the transaction gets TRANSACTION_ABORTABLE.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias, TypeVar
 
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER, WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
+from broker.cluster.topics import INTERNAL_TOPICS
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -49,7 +55,11 @@ _RequestedTopics: TypeAlias = (
 _TopicClass = TypeVar("_TopicClass", _TopicResult, _OldTopicResult)
 
 
-@handles(ApiKey.ADD_PARTITIONS_TO_TXN, read_short=read_add_partitions)
+@handles(
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    read_short=read_add_partitions,
+    checks=(CLUSTER_ACTION_CLUSTER, WRITE_TRANSACTIONAL_ID, WRITE_TOPIC),
+)
 @may_pause
 def handle_add_partitions_to_txn(
     context: RequestContext,
@@ -76,6 +86,8 @@ def handle_add_partitions_to_txn(
             version=version,
             results_by_topic_v3_and_below=_topic_results(_OldTopicResult, version, results),
         )
+    if not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER):
+        return _Response(version=version, error_code=CLUSTER_ACTION_CLUSTER.error_code)
     # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
     # reports those of the first one.
     topics = {
@@ -126,16 +138,17 @@ def _add(
     Kafka reports the topics as they are requested, with duplicates, when partitions are added, and
     each partition once otherwise.
     """
+    is_of_client = context.api_version < BATCH_VERSION_MIN
+    if is_of_client and not is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id):
+        return _with_error(reported, WRITE_TRANSACTIONAL_ID.error_code)
     partitions = dict.fromkeys(
         (topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)
     )
-    missing = {partition for partition in paced(partitions) if not _exists(cluster, partition)}
-    if missing:
+    refused = _refused(context, cluster, partitions)
+    if refused:
         return _by_topic(
             {
-                partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                if partition in missing
-                else ErrorCode.OPERATION_NOT_ATTEMPTED
+                partition: refused.get(partition, ErrorCode.OPERATION_NOT_ATTEMPTED)
                 for partition in paced(partitions)
             }
         )
@@ -161,9 +174,32 @@ def _add(
         )
     if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return _with_error(reported, error_code)
+
+
+@may_pause
+def _refused(
+    context: RequestContext, cluster: Cluster, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
+    """Return the errors of partitions that cannot be added."""
+    denied: AbstractSet[str] = frozenset()
+    if context.api_version < BATCH_VERSION_MIN:  # brokers have checked what a client may do
+        names = (name for name, _index in partitions if name not in INTERNAL_TOPICS)
+        denied = INTERNAL_TOPICS | denied_names(context, cluster, WRITE_TOPIC, names)
+    refused = {}
+    for partition in paced(partitions):
+        if partition[0] in denied:
+            refused[partition] = WRITE_TOPIC.error_code
+        elif not _exists(cluster, partition):
+            refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return refused
+
+
+@may_pause
+def _with_error(topics: _RequestedTopics, error_code: ErrorCode) -> _Results:
     return [
         (topic.name, [(index, error_code) for index in paced(topic.partitions)])
-        for topic in paced(reported)
+        for topic in paced(topics)
     ]
 
 

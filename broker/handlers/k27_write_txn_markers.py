@@ -11,6 +11,8 @@ Behaviour:
     - A marker with the producer id -1 or the epoch -1 cannot be written. If it names a partition of
       this broker, all partitions get UNKNOWN_SERVER_ERROR, and later markers are not written. For a
       partition of `__consumer_offsets` it is the error of that partition only.
+    - All partitions get CLUSTER_AUTHORIZATION_FAILED without permission to alter the cluster, or
+      for cluster actions.
     - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION (not on this broker),
       NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the
       producer's), TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last
@@ -22,9 +24,11 @@ Behaviour:
 
 from collections.abc import Mapping
 
+from broker.authorization.checks import ALTER_CLUSTER, CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import OFFSETS_TOPIC, append_marker
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.marker import Marker
@@ -42,12 +46,15 @@ _TopicResult = _MarkerResult.WritableTxnMarkerTopicResult
 _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 
 
-@handles(ApiKey.WRITE_TXN_MARKERS)
+@handles(ApiKey.WRITE_TXN_MARKERS, checks=(ALTER_CLUSTER, CLUSTER_ACTION_CLUSTER))
 @may_pause
 def handle_write_txn_markers(
     context: RequestContext, request: "messages.WriteTxnMarkersRequest", cluster: Cluster
 ) -> "messages.WriteTxnMarkersResponse":
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
+    may_write = is_allowed(context, cluster, ALTER_CLUSTER, is_noted=False)
+    if not may_write and not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER):
+        return _response(context.api_version, _failed(request, CLUSTER_ACTION_CLUSTER.error_code))
     results: dict[int, dict[TopicPartition, ErrorCode]] = {}
     for requested in paced(request.markers):
         marker = Marker(
@@ -64,7 +71,7 @@ def handle_write_txn_markers(
         if not is_writable and any(
             _needs_append(context, cluster, named) for named in paced(partitions)
         ):
-            return _response(context.api_version, _failed(request))
+            return _response(context.api_version, _failed(request, ErrorCode.UNKNOWN_SERVER_ERROR))
         for partition in paced(partitions):
             error_code = _write(context, cluster, partition, marker, is_writable=is_writable)
             results.setdefault(marker.producer_id, {})[partition] = error_code
@@ -123,11 +130,11 @@ def _write(
 
 @may_pause
 def _failed(
-    request: "messages.WriteTxnMarkersRequest",
+    request: "messages.WriteTxnMarkersRequest", error_code: ErrorCode
 ) -> dict[int, dict[TopicPartition, ErrorCode]]:
     """Return an error for all partitions; of markers with the same producer id the last counts."""
     return {
-        marker.producer_id: dict.fromkeys(_partitions(marker), ErrorCode.UNKNOWN_SERVER_ERROR)
+        marker.producer_id: dict.fromkeys(_partitions(marker), error_code)
         for marker in paced(request.markers)
     }
 

@@ -16,16 +16,25 @@ Behaviour:
       INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
       the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before
       v2 COORDINATOR_NOT_AVAILABLE).
-    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE. The response
-      begins with the topics and partitions that do not exist.
+    - TRANSACTIONAL_ID_AUTHORIZATION_FAILED and GROUP_AUTHORIZATION_FAILED are errors of all
+      partitions.
+    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED,
+      OFFSET_METADATA_TOO_LARGE. The response begins with the topics and partitions that do not
+      exist, or that the client may not read.
 """
 
+from broker.authorization.checks import READ_GROUP, READ_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC
 from broker.groups.requests import CommitRequest, OffsetToCommit
-from broker.offset_commit.requested_offsets import requested_offsets, response_topics
+from broker.offset_commit.requested_offsets import (
+    refused_topics,
+    requested_offsets,
+    response_topics,
+)
 from broker.produce.verification import verify_transaction
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -44,7 +53,7 @@ _TopicResponse = _Response.TxnOffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 
 
-@handles(ApiKey.TXN_OFFSET_COMMIT)
+@handles(ApiKey.TXN_OFFSET_COMMIT, checks=(WRITE_TRANSACTIONAL_ID, READ_GROUP, READ_TOPIC))
 @may_pause
 def handle_txn_offset_commit(
     context: RequestContext, request: "messages.TxnOffsetCommitRequest", cluster: Cluster
@@ -52,10 +61,17 @@ def handle_txn_offset_commit(
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
     uses_topic_ids = version >= TOPIC_ID_VERSION_MIN
-    requested = requested_offsets(cluster, request.topics, uses_topic_ids=uses_topic_ids)
-    error_codes = _commit(context, request, requested.offsets, cluster)
+    denial = _denial(context, request, cluster)
+    if denial is not None:
+        found = refused_topics(request.topics, denial, uses_topic_ids=uses_topic_ids)
+    else:
+        requested = requested_offsets(
+            context, cluster, request.topics, uses_topic_ids=uses_topic_ids
+        )
+        error_codes = _commit(context, request, requested.offsets, cluster)
+        found = response_topics(requested, error_codes)
     topic_responses = []
-    for key, errors in paced(response_topics(requested, error_codes)):
+    for key, errors in paced(found):
         partitions = [
             _PartitionResponse(version=version, partition_index=index, error_code=error_code)
             for index, error_code in paced(errors)
@@ -67,6 +83,16 @@ def handle_txn_offset_commit(
             topic_response.name = key
         topic_responses.append(topic_response)
     return _Response(version=version, topics=topic_responses)
+
+
+def _denial(
+    context: RequestContext, request: "messages.TxnOffsetCommitRequest", cluster: Cluster
+) -> ErrorCode | None:
+    if not is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, request.transactional_id):
+        return WRITE_TRANSACTIONAL_ID.error_code
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return READ_GROUP.error_code
+    return None
 
 
 @may_pause

@@ -11,6 +11,9 @@ Behaviour:
     - The documentation of a key that Kafka does not have begins with "mock-kafka: ".
     - Synonyms list every place that sets a key, in order of precedence. The value of a sensitive
       key is null. Type and documentation are included from v3 on.
+    - With an authorizer the client needs DESCRIBE_CONFIGS: on the topic or group, and on the
+      cluster for the others, else the type's own error, such as TOPIC_AUTHORIZATION_FAILED. It
+      comes before all other errors but that of an unknown type, and its results come last.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
       Groups and client metrics need not exist. An unknown type of resource fails the request.
 
@@ -25,6 +28,7 @@ Gaps:
 from collections.abc import Hashable
 
 from broker.administration.broker_alteration import parse_node_id
+from broker.administration.config_authorization import DESCRIBE_CONFIGS, deny_configs
 from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,
@@ -59,9 +63,11 @@ _Described = dict[Hashable, list[_Entry] | Refusal]
 """What the results of one request have in common, by what decides it."""
 
 _KNOWN_TYPES = frozenset(ResourceType)
+_INVALID_REQUEST = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
+"""The error of all resources of a request that names an unknown type."""
 
 
-@handles(ApiKey.DESCRIBE_CONFIGS)
+@handles(ApiKey.DESCRIBE_CONFIGS, checks=DESCRIBE_CONFIGS)
 @may_pause
 def handle_describe_configs(
     context: RequestContext, request: "messages.DescribeConfigsRequest", cluster: Cluster
@@ -75,26 +81,29 @@ def handle_describe_configs(
         return messages.DescribeConfigsResponse(
             version=context.api_version,
             throttle_time_ms=0,
-            results=[_invalid_request(resource) for resource in paced(request.resources)],
+            results=[_refused(resource, _INVALID_REQUEST) for resource in paced(request.resources)],
         )
     described: _Described = {}
+    results, denied = [], []
+    for resource in paced(request.resources):
+        denial = deny_configs(
+            context, cluster, DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
+        )
+        if denial is None:
+            results.append(_result(cluster, context.broker_id, resource, request, described))
+        else:
+            denied.append(_refused(resource, denial))
     return messages.DescribeConfigsResponse(
-        version=context.api_version,
-        throttle_time_ms=0,
-        results=[
-            _result(cluster, context.broker_id, resource, request, described)
-            for resource in paced(request.resources)
-        ],
+        version=context.api_version, throttle_time_ms=0, results=results + denied
     )
 
 
-def _invalid_request(
-    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
+def _refused(
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource", refusal: Refusal
 ) -> _Result:
-    """Return the result of a resource in a request that names an unknown type."""
     return _Result(
-        error_code=ErrorCode.INVALID_REQUEST,
-        error_message=INVALID_REQUEST_MESSAGE,
+        error_code=refusal.error_code,
+        error_message=refusal.error_message or "",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=[],

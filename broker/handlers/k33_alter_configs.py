@@ -10,6 +10,9 @@ Behaviour:
       a broker an invalid value is INVALID_REQUEST; unknown keys are kept, for plug-ins.
     - min.insync.replicas cannot be removed from all brokers, nor set for one, while the feature
       eligible.leader.replicas.version is on (KIP-966).
+    - With an authorizer the client needs ALTER_CONFIGS: on the topic or group, and on the cluster
+      for brokers and client metrics, else the type's own error, such as TOPIC_AUTHORIZATION_FAILED.
+      It comes after the errors of malformed resources.
     - A change applies from the next request on. A key that would act in Kafka and does not act
       here is taken, and a line of the broker's log says so.
 
@@ -20,6 +23,7 @@ Gaps:
 """
 
 from broker.administration.config_alteration import alter_requested_configs
+from broker.administration.config_authorization import ALTER_CONFIGS
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -30,7 +34,7 @@ from protocol.pacing import may_pause
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
-@handles(ApiKey.ALTER_CONFIGS)
+@handles(ApiKey.ALTER_CONFIGS, checks=ALTER_CONFIGS)
 @may_pause
 def handle_alter_configs(
     context: RequestContext, request: "messages.AlterConfigsRequest", cluster: Cluster
@@ -39,7 +43,5 @@ def handle_alter_configs(
     return messages.AlterConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
-        responses=alter_requested_configs(
-            cluster, context.broker_id, request, _Result, is_replacement=True
-        ),
+        responses=alter_requested_configs(context, cluster, request, _Result, is_replacement=True),
     )

@@ -5,9 +5,13 @@ Behaviour:
       every partition of which it has a replica. New ones go to the directory with the fewest. A
       null list of topics means all; partitions without a replica are left out.
     - A partition's size is that of its segments: what DeleteRecords has deleted counts until
-      retention deletes the segment. Nothing lags, and a move between directories takes no time.
+      retention deletes the segment. A replica that is behind has the size of what it has fetched.
+    - The offset lag is how far the replica's own high watermark is ahead of its own end, so it is 0
+      for all. A move between directories, for which it could be more, takes no time.
     - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
       on other brokers, if all directories are cordoned.
+    - Without DESCRIBE on the cluster there are no directories, and from v3 the error is
+      CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
     - Directories are names only: records are in memory. From v4, total_bytes is
@@ -15,9 +19,11 @@ Gaps:
 """
 
 from broker.administration.log_dirs import dir_of, place_replicas
+from broker.authorization.checks import DESCRIBE_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.cordoned_dirs import is_dir_cordoned, log_dirs
 from broker.cluster.topics import Partition
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -30,13 +36,20 @@ _Topic = _Result.DescribeLogDirsTopic
 _Partition = _Topic.DescribeLogDirsPartition
 
 
-@handles(ApiKey.DESCRIBE_LOG_DIRS)
+@handles(ApiKey.DESCRIBE_LOG_DIRS, checks=(DESCRIBE_CLUSTER,))
 @may_pause
 def handle_describe_log_dirs(
     context: RequestContext, request: "messages.DescribeLogDirsRequest", cluster: Cluster
 ) -> "messages.DescribeLogDirsResponse":
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version, broker_id = context.api_version, context.broker_id
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER):
+        return messages.DescribeLogDirsResponse(
+            version=version,
+            throttle_time_ms=0,
+            error_code=DESCRIBE_CLUSTER.error_code,
+            results=[],
+        )
     place_replicas(cluster, broker_id)
     stored = _stored(cluster, broker_id, request.topics)
     total_bytes = cluster.shared_config["log.memory.max.bytes"]
@@ -45,7 +58,7 @@ def handle_describe_log_dirs(
             version=version,
             error_code=ErrorCode.NONE,
             log_dir=path,
-            topics=_topics(version, stored.get(path, {})),
+            topics=_topics(version, broker_id, stored.get(path, {})),
             total_bytes=total_bytes,
             usable_bytes=max(0, total_bytes - cluster.log_bytes),
             is_cordoned=is_dir_cordoned(cluster, broker_id, path),
@@ -58,14 +71,14 @@ def handle_describe_log_dirs(
 
 
 @may_pause
-def _topics(version: int, stored: dict[str, list[Partition]]) -> list[_Topic]:
+def _topics(version: int, broker_id: int, stored: dict[str, list[Partition]]) -> list[_Topic]:
     topics = []
     for name, partitions in paced(stored.items()):
         described = [
             _Partition(
                 version=version,
                 partition_index=partition.partition_index,
-                partition_size=partition.log.segment_bytes,
+                partition_size=partition.segment_bytes_of(broker_id),
                 offset_lag=0,
                 is_future_key=False,
             )

@@ -2,7 +2,8 @@
 
 Behaviour:
     - Each topic has its own result, in request order. A name that occurs twice gets one
-      INVALID_REQUEST. A missing topic gets UNKNOWN_TOPIC_OR_PARTITION.
+      INVALID_REQUEST. A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, and without ALTER on it
+      any topic gets TOPIC_AUTHORIZATION_FAILED.
     - `count` is the new number of partitions and must be larger than the current one
       (INVALID_PARTITIONS).
     - New partitions continue the round robin of the existing ones, or go to the brokers that the
@@ -17,7 +18,8 @@ Behaviour:
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; the partitions are still
       created later.
     - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with
-      validate_only, and nothing is added. If every name occurs twice, that is the error.
+      validate_only, and nothing is added. If every name occurs twice or is denied, that is the
+      error.
 
 Gaps:
     - Kafka before 4.4 bounds the new partitions of all topics of the request together.
@@ -33,6 +35,7 @@ from broker.administration.new_partitions import (
     check_total,
 )
 from broker.administration.placement import Assignments
+from broker.authorization.checks import ALTER_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.made_partitions import make_in_turns
@@ -40,6 +43,7 @@ from broker.cluster.topics import Topic
 from broker.config.api_versions import release_of
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -52,7 +56,7 @@ _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3
 
 
-@handles(ApiKey.CREATE_PARTITIONS)
+@handles(ApiKey.CREATE_PARTITIONS, checks=(ALTER_TOPIC,))
 @may_pause
 def handle_create_partitions(
     context: RequestContext, request: "messages.CreatePartitionsRequest", cluster: Cluster
@@ -60,7 +64,8 @@ def handle_create_partitions(
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in paced(request.topics))
-    refusal = _refuse_all(context, request, cluster, counts)
+    refusals = _refuse_names(context, cluster, counts)
+    refusal = _refuse_all(context, request, cluster, refusals)
     if refusal is not None:
         return messages.CreatePartitionsResponse(
             version=version,
@@ -69,12 +74,11 @@ def handle_create_partitions(
         )
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
-    duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     results: dict[str, _Result] = {}
     queued = []
     topics = {topic.name: topic for topic in paced(request.topics)}
     for name, topic in paced(topics.items()):
-        outcome = duplicate if counts[name] > 1 else _check(cluster, topic)
+        outcome = refusals.get(name) or _check(cluster, topic)
         refusal = outcome if isinstance(outcome, Refusal) else None
         if not isinstance(outcome, Refusal) and not request.validate_only:
             refusal = quota.charge(len(outcome.assignments))
@@ -111,19 +115,33 @@ def handle_create_partitions(
 
 
 @may_pause
+def _refuse_names(
+    context: RequestContext, cluster: Cluster, counts: Mapping[str, int]
+) -> dict[str, Refusal]:
+    """Return the errors of topics that Kafka's controller does not look at."""
+    refusals = {}
+    for name, count in paced(counts.items()):
+        if count > 1:
+            refusals[name] = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        elif not is_allowed(context, cluster, ALTER_TOPIC, name):
+            refusals[name] = Refusal(ALTER_TOPIC.error_code, None)
+    return refusals
+
+
+@may_pause
 def _refuse_all(
     context: RequestContext,
     request: "messages.CreatePartitionsRequest",
     cluster: Cluster,
-    counts: Mapping[str, int],
+    refusals: Mapping[str, Refusal],
 ) -> Refusal | None:
     """Return the error of a request that the controller refuses as a whole."""
-    if is_over(request.timeout_ms) and 1 in counts.values():
+    topics = [topic for topic in paced(request.topics) if topic.name not in refusals]
+    if is_over(request.timeout_ms) and topics:
         return TIMED_OUT
     if release_of(cluster.config.for_broker(context.broker_id)) < BOUNDS_REQUESTS_SINCE:
         return None
-    topics = ((topic.name, topic.count) for topic in request.topics if counts[topic.name] == 1)
-    return check_total(cluster, topics)
+    return check_total(cluster, ((topic.name, topic.count) for topic in topics))
 
 
 class _Growth(NamedTuple):

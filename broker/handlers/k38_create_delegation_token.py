@@ -9,18 +9,19 @@ Behaviour:
       DELEGATION_TOKEN_AUTH_DISABLED.
     - A renewer that is no user gets INVALID_PRINCIPAL_TYPE, an owner without a type
       UNKNOWN_SERVER_ERROR.
-
-Gaps:
-    - There is no authorization: any user may create tokens of other users.
+    - With an authorizer a token of another owner needs CREATE_TOKENS on that user
+      (DELEGATION_TOKEN_AUTHORIZATION_FAILED).
 """
 
 from broker.administration.delegation_tokens import (
     NO_TIMESTAMP,
     USER_TYPE,
-    is_allowed,
+    may_ask,
+    may_create_for,
     refusal_of,
     requester_of,
 )
+from broker.authorization.checks import CREATE_TOKENS_USER
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.request.session import ANONYMOUS
@@ -34,7 +35,7 @@ from protocol.pacing import may_pause, paced
 OWNER_VERSION_MIN = 3
 
 
-@handles(ApiKey.CREATE_DELEGATION_TOKEN)
+@handles(ApiKey.CREATE_DELEGATION_TOKEN, checks=(CREATE_TOKENS_USER,))
 @may_pause
 def handle_create_delegation_token(
     context: RequestContext, request: "messages.CreateDelegationTokenRequest", cluster: Cluster
@@ -46,11 +47,13 @@ def handle_create_delegation_token(
         Principal(renewer.principal_type, renewer.principal_name)
         for renewer in paced(request.renewers)
     )
-    if is_allowed(context) and any(renewer.type != USER_TYPE for renewer in paced(renewers)):
+    if may_ask(context) and any(renewer.type != USER_TYPE for renewer in paced(renewers)):
         refusal = ErrorCode.INVALID_PRINCIPAL_TYPE, NO_TIMESTAMP
     if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:
         if request.owner_principal_type is not None:
             owner = Principal(request.owner_principal_type, request.owner_principal_name)
+            if may_ask(context) and not may_create_for(context, cluster, owner):
+                refusal = CREATE_TOKENS_USER.error_code, NO_TIMESTAMP
         else:
             owner = requester = Principal(USER_TYPE, ANONYMOUS)
             refusal = ErrorCode.UNKNOWN_SERVER_ERROR, NO_TIMESTAMP

@@ -6,12 +6,13 @@ Behaviour:
     - A connection that is not authenticated, or by a token, gets
       DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` others get
       DELEGATION_TOKEN_AUTH_DISABLED.
-
-Gaps:
-    - There is no authorization: any user may describe all tokens, with their HMACs.
+    - With an authorizer a token that the client neither owns, requested nor may renew needs
+      DESCRIBE on the token or DESCRIBE_TOKENS on its owner; it is left out otherwise. Without an
+      authorizer any user may describe all tokens, with their HMACs.
 """
 
-from broker.administration.delegation_tokens import refusal_of
+from broker.administration.delegation_tokens import may_describe, refusal_of
+from broker.authorization.checks import DESCRIBE_DELEGATION_TOKEN, DESCRIBE_TOKENS_USER
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -24,7 +25,13 @@ from protocol.pacing import may_pause, paced
 _Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
 
-@handles(ApiKey.DESCRIBE_DELEGATION_TOKEN)
+@handles(
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    checks=(
+        DESCRIBE_DELEGATION_TOKEN,
+        DESCRIBE_TOKENS_USER,
+    ),
+)
 @may_pause
 def handle_describe_delegation_token(
     context: RequestContext, request: "messages.DescribeDelegationTokenRequest", cluster: Cluster
@@ -40,7 +47,9 @@ def handle_describe_delegation_token(
     return messages.DescribeDelegationTokenResponse(
         version=context.api_version,
         error_code=ErrorCode.NONE if refusal is None else refusal[0],
-        tokens=[_described(token) for token in paced(tokens)],
+        tokens=[
+            _described(token) for token in paced(tokens) if may_describe(context, cluster, token)
+        ],
         throttle_time_ms=0,
     )
 

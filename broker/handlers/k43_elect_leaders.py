@@ -13,13 +13,16 @@ Behaviour:
     - The election waits behind mutations in the controller's queue (controller.mutation.time.us).
       After timeout_ms the response says REQUEST_TIMED_OUT; leaders are still elected later.
       With a timeout_ms that is not positive it says so at once, and no leader is elected.
+    - Without ALTER on the cluster everything gets CLUSTER_AUTHORIZATION_FAILED.
 """
 
 from broker.administration.election import ElectionType, elect_leader
+from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
+from broker.request.cluster_operation import refuse_cluster_operation
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -31,13 +34,16 @@ _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.ELECT_LEADERS)
+@handles(ApiKey.ELECT_LEADERS, checks=(ALTER_CLUSTER,))
 @may_pause
 def handle_elect_leaders(
     context: RequestContext, request: "messages.ElectLeadersRequest", cluster: Cluster
 ) -> "messages.ElectLeadersResponse | PendingResponse":
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
+    denial = refuse_cluster_operation(context, cluster, ALTER_CLUSTER)
+    if denial is not None:
+        return _respond(version, request, cluster, denial, context.now_ms)
     if request.topic_partitions == []:
         return messages.ElectLeadersResponse(
             version=version,

@@ -12,6 +12,9 @@ Behaviour:
       invalid value and a read-only key are INVALID_REQUEST; unknown keys are kept, for plug-ins.
     - min.insync.replicas cannot be removed from all brokers, nor set for one, while the feature
       eligible.leader.replicas.version is on (KIP-966).
+    - With an authorizer the client needs ALTER_CONFIGS: on the topic or group, and on the cluster
+      for brokers and client metrics, else the type's own error, such as TOPIC_AUTHORIZATION_FAILED.
+      It comes after the errors of malformed resources.
     - A change applies from the next request on. A key that would act in Kafka and does not act
       here is taken, and a line of the broker's log says so.
 
@@ -23,6 +26,7 @@ Gaps:
 """
 
 from broker.administration.config_alteration import alter_requested_configs
+from broker.administration.config_authorization import ALTER_CONFIGS
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -33,7 +37,7 @@ from protocol.pacing import may_pause
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
-@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS)
+@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, checks=ALTER_CONFIGS)
 @may_pause
 def handle_incremental_alter_configs(
     context: RequestContext, request: "messages.IncrementalAlterConfigsRequest", cluster: Cluster
@@ -42,7 +46,5 @@ def handle_incremental_alter_configs(
     return messages.IncrementalAlterConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
-        responses=alter_requested_configs(
-            cluster, context.broker_id, request, _Result, is_replacement=False
-        ),
+        responses=alter_requested_configs(context, cluster, request, _Result, is_replacement=False),
     )

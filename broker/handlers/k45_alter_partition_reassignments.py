@@ -12,6 +12,8 @@ Behaviour:
       timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later. With a
       timeout_ms that is not positive REQUEST_TIMED_OUT is the error of the response too, and
       nothing moves.
+    - Without ALTER on the cluster CLUSTER_AUTHORIZATION_FAILED is the error of the response and of
+      each partition.
 
 Gaps:
     - Cancelling a move never needs an unclean election here. It is refused where Kafka would need
@@ -22,10 +24,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from broker.administration.reassignment import cancel_reassignment, start_reassignment
+from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
+from broker.request.cluster_operation import refuse_cluster_operation
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -40,7 +44,7 @@ _Partition: TypeAlias = (
 )
 
 
-@handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
+@handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS, checks=(ALTER_CLUSTER,))
 @may_pause
 def handle_alter_partition_reassignments(
     context: RequestContext,
@@ -61,6 +65,9 @@ def handle_alter_partition_reassignments(
     def time_out(_now_ms: int) -> "messages.AlterPartitionReassignmentsResponse":
         return _respond(context, request, lambda *_: TIMED_OUT)
 
+    denial = refuse_cluster_operation(context, cluster, ALTER_CLUSTER)
+    if denial is not None:
+        return _respond(context, request, lambda *_: denial, denial)
     if is_over(request.timeout_ms) and request.topics:
         return _respond(context, request, lambda *_: TIMED_OUT, TIMED_OUT)
     return cluster.controller_queue.submit_request(
@@ -102,7 +109,7 @@ def _respond(
         # Kafka's controller sets this and the message only if it has work; these are the defaults.
         allow_replication_factor_change=may_change or not request.topics or failure is not None,
         error_code=failure.error_code if failure else ErrorCode.NONE,
-        error_message=None if request.topics else "",
+        error_message=failure.error_message if failure else None if request.topics else "",
         responses=topics,
     )
 

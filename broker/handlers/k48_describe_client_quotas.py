@@ -7,11 +7,14 @@ Behaviour:
     - INVALID_REQUEST: an empty type, a type that occurs twice, an unknown kind of match, a name
       that is missing or not allowed, addresses together with users or client ids.
     - UNSUPPORTED_VERSION: a type other than user, client-id and ip.
+    - Without DESCRIBE_CONFIGS on the cluster it is CLUSTER_AUTHORIZATION_FAILED.
     - Every broker serves the request.
 """
 
 from broker.administration.quota_order import ordered_entities, ordered_names
+from broker.authorization.checks import DESCRIBE_CONFIGS_CLUSTER
 from broker.cluster.cluster import Cluster
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -24,13 +27,20 @@ from quotas.client_quotas import Component, FilterProblem
 _Entry = messages.DescribeClientQuotasResponse.EntryData
 
 
-@handles(ApiKey.DESCRIBE_CLIENT_QUOTAS)
+@handles(ApiKey.DESCRIBE_CLIENT_QUOTAS, checks=(DESCRIBE_CONFIGS_CLUSTER,))
 @may_pause
 def handle_describe_client_quotas(
     context: RequestContext, request: "messages.DescribeClientQuotasRequest", cluster: Cluster
 ) -> "messages.DescribeClientQuotasResponse":
     """Kafka's `ClientQuotasImage.describe`."""
     version = context.api_version
+    if not is_allowed(context, cluster, DESCRIBE_CONFIGS_CLUSTER):
+        return messages.DescribeClientQuotasResponse(
+            version=version,
+            error_code=DESCRIBE_CONFIGS_CLUSTER.error_code,
+            error_message=None,
+            entries=None,
+        )
     components = [
         Component(component.entity_type, component.match_type, component.match)
         for component in paced(request.components)

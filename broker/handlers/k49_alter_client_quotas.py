@@ -12,6 +12,7 @@ Behaviour:
       newer. It accepts producer_ids_rate in any release.
     - An entity that occurs twice is changed as its first occurrence says and gets INVALID_REQUEST.
       Removing a key that is not set is no error.
+    - Without ALTER_CONFIGS on the cluster every entry gets CLUSTER_AUTHORIZATION_FAILED.
     - Changes apply from the next request on, for all brokers.
 
 Gaps:
@@ -24,8 +25,10 @@ from broker.administration.quota_order import (
     ordered_keys,
     requested_names,
 )
+from broker.authorization.checks import ALTER_CONFIGS_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -41,13 +44,15 @@ Changes = list[tuple[str, float | None]]
 """Values by key; None removes the key."""
 
 
-@handles(ApiKey.ALTER_CLIENT_QUOTAS)
+@handles(ApiKey.ALTER_CLIENT_QUOTAS, checks=(ALTER_CONFIGS_CLUSTER,))
 @may_pause
 def handle_alter_client_quotas(
     context: RequestContext, request: "messages.AlterClientQuotasRequest", cluster: Cluster
 ) -> "messages.AlterClientQuotasResponse":
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
+    if not is_allowed(context, cluster, ALTER_CONFIGS_CLUSTER):
+        return _denied(version, request)
     release = release_of(cluster.config.for_broker(context.broker_id))
     problems: dict[Entity, str | None] = {}
     names_by_entity: dict[Entity, Entity] = {}
@@ -85,6 +90,30 @@ def handle_alter_client_quotas(
                 ],
             )
             for entity in paced(ordered_entities(problems))
+        ],
+    )
+
+
+@may_pause
+def _denied(
+    version: int, request: "messages.AlterClientQuotasRequest"
+) -> "messages.AlterClientQuotasResponse":
+    refusal = ALTER_CONFIGS_CLUSTER.refusal
+    return messages.AlterClientQuotasResponse(
+        version=version,
+        entries=[
+            _Result(
+                version=version,
+                error_code=refusal.error_code,
+                error_message=refusal.error_message,
+                entity=[
+                    _Result.EntityData(
+                        version=version, entity_type=part.entity_type, entity_name=part.entity_name
+                    )
+                    for part in paced(entry.entity)
+                ],
+            )
+            for entry in paced(request.entries)
         ],
     )
 

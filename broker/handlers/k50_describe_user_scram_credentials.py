@@ -5,13 +5,17 @@ Behaviour:
       empty list mean all users. Users come in the order of Kafka's hash map.
     - A user without a credential gets RESOURCE_NOT_FOUND, a user that occurs twice
       DUPLICATE_RESOURCE.
+    - Without DESCRIBE on the cluster the error is CLUSTER_AUTHORIZATION_FAILED, also of a result
+      without a name for each requested user.
     - Users of `sasl.users` have both mechanisms with 4096 iterations.
 """
 
 from collections import Counter
 
 from broker.administration.scram_credentials import MECHANISMS_BY_CODE
+from broker.authorization.checks import DESCRIBE_CLUSTER
 from broker.cluster.cluster import Cluster
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -23,7 +27,7 @@ from protocol.pacing import may_pause, paced
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
 
-@handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS)
+@handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, checks=(DESCRIBE_CLUSTER,))
 @may_pause
 def handle_describe_user_scram_credentials(
     context: RequestContext,
@@ -31,6 +35,18 @@ def handle_describe_user_scram_credentials(
     cluster: Cluster,
 ) -> "messages.DescribeUserScramCredentialsResponse":
     """Kafka's `ScramImage.describe`."""
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER):
+        error_code = DESCRIBE_CLUSTER.error_code
+        return messages.DescribeUserScramCredentialsResponse(
+            version=context.api_version,
+            throttle_time_ms=0,
+            error_code=error_code,
+            error_message=None,
+            results=[
+                _Result(user="", error_code=error_code, error_message=None, credential_infos=[])
+                for _user in paced(request.users or ())
+            ],
+        )
     names = [user.name for user in paced(request.users or ())] or cluster.credentials.scram_users()
     counts = Counter(names)
     return messages.DescribeUserScramCredentialsResponse(

@@ -8,14 +8,16 @@ Behaviour:
       whatever the mechanisms), RESOURCE_NOT_FOUND (the deletion of a missing credential).
     - One result per user. A user with an error is not changed at all. Deletions come first, then
       the credentials that were set, then errors, each in the order of Kafka's hash maps.
+    - Without ALTER on the cluster every user gets CLUSTER_AUTHORIZATION_FAILED, sorted by name.
 
 Gaps:
-    - There is no authorization: any client may change credentials.
     - A deleted user of `sasl.users` can still authenticate with PLAIN, and is back after a restart.
 """
 
 from broker.administration.scram_credentials import Deletion, Upsertion, alter_credentials
+from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
+from broker.request.cluster_operation import refuse_cluster_operation
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -26,7 +28,7 @@ from protocol.pacing import may_pause, paced
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 
-@handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
+@handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, checks=(ALTER_CLUSTER,))
 @may_pause
 def handle_alter_user_scram_credentials(
     context: RequestContext, request: "messages.AlterUserScramCredentialsRequest", cluster: Cluster
@@ -45,7 +47,12 @@ def handle_alter_user_scram_credentials(
         )
         for upsertion in paced(request.upsertions)
     ]
-    refusals = alter_credentials(cluster.credentials, deletions, upsertions)
+    denial = refuse_cluster_operation(context, cluster, ALTER_CLUSTER)
+    if denial is None:
+        refusals = alter_credentials(cluster.credentials, deletions, upsertions)
+    else:
+        names = {deletion.name for deletion in deletions} | {item.name for item in upsertions}
+        refusals = dict.fromkeys(sorted(names), denial)
     return messages.AlterUserScramCredentialsResponse(
         version=context.api_version,
         throttle_time_ms=0,

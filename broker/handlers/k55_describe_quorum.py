@@ -6,6 +6,7 @@ Behaviour:
     - A request for anything else, or for more, gets UNKNOWN_TOPIC_OR_PARTITION for each partition.
     - From v1 a replica has the time of its last fetch: now, or -1 for a broker that is down. From
       v2 the response has the addresses of the voters.
+    - Without DESCRIBE on the cluster the error is CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
     - There is no metadata log: its end grows with the time, by one record every
@@ -23,8 +24,10 @@ from broker.administration.quorum import (
     observer_ids,
     voter_ids,
 )
+from broker.authorization.checks import DESCRIBE_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.errors import UNKNOWN_PARTITION_MESSAGE
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -41,13 +44,22 @@ _NEVER = -1
 NODES_VERSION_MIN = 2
 
 
-@handles(ApiKey.DESCRIBE_QUORUM)
+@handles(ApiKey.DESCRIBE_QUORUM, checks=(DESCRIBE_CLUSTER,))
 @may_pause
 def handle_describe_quorum(
     context: RequestContext, request: "messages.DescribeQuorumRequest", cluster: Cluster
 ) -> "messages.DescribeQuorumResponse":
     """Kafka's `KafkaRaftClient.handleDescribeQuorumRequest`."""
     version = context.api_version
+    if not is_allowed(context, cluster, DESCRIBE_CLUSTER):
+        refusal = DESCRIBE_CLUSTER.refusal
+        return messages.DescribeQuorumResponse(
+            version=version,
+            error_code=refusal.error_code,
+            error_message=refusal.error_message,
+            topics=[],
+            nodes=[],
+        )
     requested = [
         (topic.topic_name, partition.partition_index)
         for topic in paced(request.topics)

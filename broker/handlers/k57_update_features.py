@@ -10,6 +10,7 @@ Behaviour:
       for each feature of a successful request.
     - A broker that emulates a release before 4.0 has a result for each feature, and each
       succeeds or fails alone.
+    - Without ALTER on the cluster the error is CLUSTER_AUTHORIZATION_FAILED.
     - Without the feature share.version all share sessions end.
     - Every broker serves the request.
 
@@ -19,11 +20,13 @@ Gaps:
 """
 
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
+from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
-from broker.config.api_versions import release_of
+from broker.config.api_versions import features_release_of
 from broker.config.features import FEATURES_ARE_KNOWN_SINCE
 from broker.errors import Refusal
+from broker.request.cluster_operation import refuse_cluster_operation
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -34,13 +37,16 @@ from protocol.pacing import may_pause, paced
 _Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
 
 
-@handles(ApiKey.UPDATE_FEATURES)
+@handles(ApiKey.UPDATE_FEATURES, checks=(ALTER_CLUSTER,))
 @may_pause
 def handle_update_features(
     context: RequestContext, request: "messages.UpdateFeaturesRequest", cluster: Cluster
 ) -> "messages.UpdateFeaturesResponse":
     """Kafka's `QuorumController.updateFeatures`."""
     version = context.api_version
+    denial = refuse_cluster_operation(context, cluster, ALTER_CLUSTER)
+    if denial is not None:
+        return _response(denial.error_code, denial.error_message, [])
     updates = [
         FeatureUpdate(
             update.feature,
@@ -49,7 +55,7 @@ def handle_update_features(
         )
         for update in paced(request.feature_updates)
     ]
-    release = release_of(cluster.config.for_broker(context.broker_id))
+    release = features_release_of(cluster.config.for_broker(context.broker_id))
     results = update_features(
         cluster, updates, release, validate_only=version >= 1 and request.validate_only
     )

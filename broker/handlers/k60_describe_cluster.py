@@ -5,10 +5,12 @@ Behaviour:
       include those that are down, marked as fenced.
     - Controllers have no listeners of their own: a request for their endpoints (v1) gets
       MISMATCHED_ENDPOINT_TYPE, another type UNSUPPORTED_ENDPOINT_TYPE.
-    - Authorized operations, if requested, are all operations: nothing is forbidden.
+    - Authorized operations, if requested, are those that the client may do: all without an
+      authorizer, none without DESCRIBE on the cluster.
 """
 
-from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.authorized_operations import cluster_operations
+from broker.authorization.checks import DESCRIBE_CLUSTER_UNLISTED
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -23,7 +25,7 @@ ENDPOINT_TYPE_VERSION_MIN = 1
 FENCED_BROKERS_VERSION_MIN = 2
 
 
-@handles(ApiKey.DESCRIBE_CLUSTER)
+@handles(ApiKey.DESCRIBE_CLUSTER, checks=(DESCRIBE_CLUSTER_UNLISTED,))
 def handle_describe_cluster(
     context: RequestContext, request: "messages.DescribeClusterRequest", cluster: Cluster
 ) -> "messages.DescribeClusterResponse":
@@ -42,7 +44,7 @@ def handle_describe_cluster(
     includes_fenced = version >= FENCED_BROKERS_VERSION_MIN and request.include_fenced_brokers
     # This field is a set in our schemas; None means "not requested".
     asks_operations = request.include_cluster_authorized_operations
-    operations = CLUSTER_OPERATIONS if asks_operations else None
+    operations = cluster_operations(context, cluster) if asks_operations else None
     return messages.DescribeClusterResponse(
         version=version,
         throttle_time_ms=0,

@@ -6,16 +6,19 @@ Behaviour:
       coordinator that wrote the last marker, and the first offset of an open transaction.
     - Every replica serves the request, not the leader alone, as in Kafka. A broker without the
       partition says NOT_LEADER_OR_FOLLOWER; a missing partition gets UNKNOWN_TOPIC_OR_PARTITION.
-      Partitions of an invalid topic name get INVALID_TOPIC_EXCEPTION.
+      Partitions of an invalid topic name get INVALID_TOPIC_EXCEPTION, those of a topic that the
+      client may not read TOPIC_AUTHORIZATION_FAILED.
     - Topics and partitions come in request order.
 
 Gaps:
     - Followers know at once what the leader knows: replicas share the log.
 """
 
+from broker.authorization.checks import READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, topic_name_problem
-from broker.errors import UNKNOWN_PARTITION_MESSAGE
+from broker.errors import UNKNOWN_PARTITION, Refusal
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -23,14 +26,12 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
 
-"""Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
-
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = _Topic.PartitionResponse
 _Producer = _Partition.ProducerState
 
 
-@handles(ApiKey.DESCRIBE_PRODUCERS)
+@handles(ApiKey.DESCRIBE_PRODUCERS, checks=(READ_TOPIC,))
 @may_pause
 def handle_describe_producers(
     context: RequestContext, request: "messages.DescribeProducersRequest", cluster: Cluster
@@ -51,15 +52,24 @@ def _describe_topic(
     request: "messages.DescribeProducersRequest.TopicRequest",
 ) -> _Topic:
     # One message for all partitions: it has the name, which may be long.
-    name_problem = topic_name_problem(request.name)
+    refusal = _topic_refusal(context, cluster, request.name)
     return _Topic(
         version=context.api_version,
         name=request.name,
         partitions=[
-            _describe(context, cluster, request.name, name_problem, index)
+            _describe(context, cluster, request.name, refusal, index)
             for index in paced(request.partition_indexes)
         ],
     )
+
+
+def _topic_refusal(context: RequestContext, cluster: Cluster, topic_name: str) -> Refusal | None:
+    problem = topic_name_problem(topic_name)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if not is_allowed(context, cluster, READ_TOPIC, topic_name):
+        return READ_TOPIC.refusal
+    return UNKNOWN_PARTITION if cluster.topics.get(topic_name) is None else None
 
 
 @may_pause
@@ -67,17 +77,16 @@ def _describe(
     context: RequestContext,
     cluster: Cluster,
     topic_name: str,
-    name_problem: str | None,
+    refusal: Refusal | None,
     partition_index: int,
 ) -> _Partition:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)
-    error_message = name_problem
-    if error_message is not None:
-        error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+    error_message = None
+    if refusal is not None:
+        error_code, error_message = refusal.error_code, refusal.message
     elif partition is None:
         error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        error_message = None if topic is not None else UNKNOWN_PARTITION_MESSAGE
     elif context.broker_id not in partition.replicas:
         error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
     else:

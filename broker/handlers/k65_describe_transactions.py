@@ -3,11 +3,15 @@
 Behaviour:
     - Returns state, producer, timeout, begin and partitions of the transactions of transactional
       ids, in request order. While a transaction is ended these are the partitions without a marker.
-    - Errors of an id: INVALID_REQUEST (empty), NOT_COORDINATOR, TRANSACTIONAL_ID_NOT_FOUND.
+      Topics that the client may not describe are left out.
+    - Errors of an id: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_REQUEST (empty),
+      NOT_COORDINATOR, TRANSACTIONAL_ID_NOT_FOUND.
 """
 
+from broker.authorization.checks import DESCRIBE_TOPIC_UNLISTED, DESCRIBE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.transaction import Transaction
@@ -19,7 +23,7 @@ from protocol.pacing import may_pause, paced
 _State = messages.DescribeTransactionsResponse.TransactionState
 
 
-@handles(ApiKey.DESCRIBE_TRANSACTIONS)
+@handles(ApiKey.DESCRIBE_TRANSACTIONS, checks=(DESCRIBE_TRANSACTIONAL_ID, DESCRIBE_TOPIC_UNLISTED))
 @may_pause
 def handle_describe_transactions(
     context: RequestContext, request: "messages.DescribeTransactionsRequest", cluster: Cluster
@@ -34,10 +38,13 @@ def handle_describe_transactions(
     )
 
 
+@may_pause
 def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) -> _State:
     transaction = cluster.transactions.get(transactional_id)
     error_code = ErrorCode.INVALID_REQUEST
-    if transactional_id:
+    if not is_allowed(context, cluster, DESCRIBE_TRANSACTIONAL_ID, transactional_id):
+        error_code = DESCRIBE_TRANSACTIONAL_ID.error_code
+    elif transactional_id:
         error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
     if error_code is ErrorCode.NONE and transaction is None:
         error_code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
@@ -57,15 +64,20 @@ def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) 
         transaction_start_time_ms=transaction.start_ms,
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
-        topics=_topics(context, transaction),
+        topics=_topics(context, cluster, transaction),
     )
 
 
-def _topics(context: RequestContext, transaction: Transaction) -> list[_State.TopicData]:
+@may_pause
+def _topics(
+    context: RequestContext, cluster: Cluster, transaction: Transaction
+) -> list[_State.TopicData]:
     by_topic: dict[str, list[int]] = {}
     for name, index in transaction.partitions:
         by_topic.setdefault(name, []).append(index)
+    denied = denied_names(context, cluster, DESCRIBE_TOPIC_UNLISTED, by_topic)
     return [
         _State.TopicData(version=context.api_version, topic=name, partitions=indexes)
         for name, indexes in by_topic.items()
+        if name not in denied
     ]

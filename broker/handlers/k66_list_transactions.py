@@ -5,7 +5,7 @@ Behaviour:
       state.
     - Filters by state and producer id, from v1 by the time since the transaction began, from v2 by
       a regular expression that matches the whole transactional id. An unknown state is returned as
-      such and matches nothing.
+      such and matches nothing. What the client may not describe is left out.
     - An invalid regular expression gets INVALID_REGULAR_EXPRESSION. Its syntax is RE2's.
 
 Gaps:
@@ -13,7 +13,9 @@ Gaps:
       transactional id does not match a long one.
 """
 
+from broker.authorization.checks import DESCRIBE_TRANSACTIONAL_ID_UNLISTED
 from broker.cluster.cluster import Cluster
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.transaction import Transaction, TransactionState
@@ -27,7 +29,7 @@ _Response = messages.ListTransactionsResponse
 _STATES = {state.value: state for state in TransactionState}
 
 
-@handles(ApiKey.LIST_TRANSACTIONS)
+@handles(ApiKey.LIST_TRANSACTIONS, checks=(DESCRIBE_TRANSACTIONAL_ID_UNLISTED,))
 @may_pause
 def handle_list_transactions(
     context: RequestContext, request: "messages.ListTransactionsRequest", cluster: Cluster
@@ -53,6 +55,9 @@ def handle_list_transactions(
         and _is_older(transaction, request.duration_filter, context.now_ms)
         and (pattern is None or full_match(pattern, transaction.transactional_id))
         and cluster.transaction_coordinator_id(transaction.transactional_id) == context.broker_id
+        and is_allowed(
+            context, cluster, DESCRIBE_TRANSACTIONAL_ID_UNLISTED, transaction.transactional_id
+        )
     ]
     return _Response(
         version=version,

@@ -11,7 +11,8 @@ Behaviour:
     - From Kafka 4.3 on assignments are computed once in the group's consumer.assignment.interval.ms
       (KIP-1263); its default is 0 here.
     - Members subscribe to topics by name, or by an RE2 expression (v1+). The broker resolves it
-      after the request, so its topics are in the response to the next heartbeat.
+      after the request, so its topics are in the response to the next heartbeat. They are those
+      that the client of this request may describe, for all members with the expression.
     - From v1 members choose their id. In v0 the broker gives one to a member without, in the form
       of Kafka's `Uuid`.
     - A member without a heartbeat for consumer.session.timeout.ms (of the group, or the broker's
@@ -20,19 +21,23 @@ Behaviour:
     - The first member of the consumer protocol upgrades a group of consumers of the classic
       protocol, which stay its members and join again. When the last one has left, the group is
       downgraded (group.consumer.migration.policy).
-    - Errors: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION,
+    - Errors: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED (a subscribed topic that the
+      client may not describe), INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION,
       GROUP_MAX_SIZE_REACHED (group.consumer.max.size), GROUP_ID_NOT_FOUND (also for a group of
       another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
       FENCED_INSTANCE_ID, NOT_COORDINATOR. UNSUPPORTED_VERSION while group.version is 0, or
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
+from collections.abc import Callable
 from uuid import UUID
 
+from broker.authorization.checks import DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED, READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_consumer_protocol, ownership_error
 from broker.groups.consumer.assignment import Assignment, merged_topics
 from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -56,6 +61,10 @@ def keep_session(
     if (
         heartbeat is None
         or not has_consumer_protocol(cluster)
+        or (
+            cluster.authorizer is not None
+            and not is_allowed(context, cluster, READ_GROUP, heartbeat.group_id, is_noted=False)
+        )
         or ownership_error(cluster, context.broker_id, heartbeat.group_id) is not ErrorCode.NONE
     ):
         return None
@@ -67,7 +76,11 @@ def keep_session(
     return encode_unchanged(heartbeat, heartbeat.member_epoch, interval_ms)
 
 
-@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, shortcut=keep_session)
+@handles(
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    shortcut=keep_session,
+    checks=(READ_GROUP, DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED),
+)
 @may_pause
 def handle_consumer_group_heartbeat(
     context: RequestContext, request: "messages.ConsumerGroupHeartbeatRequest", cluster: Cluster
@@ -76,6 +89,10 @@ def handle_consumer_group_heartbeat(
     version = context.api_version
     if not has_consumer_protocol(cluster):
         return _Response(version=version, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return _Response(version=version, error_code=READ_GROUP.error_code)
+    if denied_names(context, cluster, DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+        return _Response(version=version, error_code=DESCRIBE_TOPIC.error_code)
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _Response(version=version, error_code=error_code)
@@ -107,10 +124,18 @@ def handle_consumer_group_heartbeat(
             client_id=context.client_id or "",
             client_host=f"/{context.client_host}",  # as Java prints an address
             must_have_id=version >= MEMBER_ID_VERSION_MIN,
+            may_describe=_topic_filter(context, cluster),
         ),
         context.now_ms,
     )
     return _response(result, version)
+
+
+def _topic_filter(context: RequestContext, cluster: Cluster) -> Callable[[str], bool] | None:
+    """Return which topics an expression of the client matches, by name; None for all of them."""
+    if cluster.authorizer is None:
+        return None
+    return lambda name: is_allowed(context, cluster, DESCRIBE_TOPIC_UNLISTED, name, is_noted=False)
 
 
 def _response(result: HeartbeatResult, version: int) -> _Response:

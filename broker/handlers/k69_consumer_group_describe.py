@@ -7,12 +7,20 @@ Behaviour:
     - A group that does not exist, or is a classic one, gets GROUP_ID_NOT_FOUND with a message, a
       group of another coordinator NOT_COORDINATOR, an empty id INVALID_GROUP_ID.
     - From v1 members have a type: 1 uses the consumer protocol, 0 the classic one.
-    - Authorized operations, if requested, are all operations: nothing is forbidden.
+    - Groups that the client may not describe come first (GROUP_AUTHORIZATION_FAILED). A group whose
+      members have topics that it may not describe gets TOPIC_AUTHORIZATION_FAILED with a message.
     - UNSUPPORTED_VERSION for each group while group.version is 0, or
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
+from broker.administration.described_groups import (
+    HAS_HIDDEN_TOPICS,
+    assigned_topics,
+    refuse_hidden_topics,
+)
+from broker.authorization.acl import ResourceType
+from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
     behind_empty_ids,
@@ -24,6 +32,7 @@ from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment, assignment_of
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.modern_group import group_not_found
+from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -43,21 +52,37 @@ _Member = _GroupResponse.Member
 _Assignment = _Member.Assignment
 
 
-@handles(ApiKey.CONSUMER_GROUP_DESCRIBE)
+@handles(ApiKey.CONSUMER_GROUP_DESCRIBE, checks=(DESCRIBE_GROUP, DESCRIBE_TOPIC))
 @may_pause
 def handle_consumer_group_describe(
     context: RequestContext, request: "messages.ConsumerGroupDescribeRequest", cluster: Cluster
 ) -> "messages.ConsumerGroupDescribeResponse":
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version
-    group_ids = request.group_ids
-    if has_consumer_protocol(cluster):
-        group_ids = behind_empty_ids(cluster, group_ids)
-    groups = [_describe(context, group_id, cluster) for group_id in paced(group_ids)]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = bit_field(GROUP_OPERATIONS)
+    if not has_consumer_protocol(cluster):
+        unsupported = Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+        groups = [_refused(group_id, unsupported, version) for group_id in paced(request.group_ids)]
+        return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
+    allowed, denied = partition_by_authorized(
+        context, cluster, DESCRIBE_GROUP, request.group_ids, str
+    )
+    denial = Refusal(DESCRIBE_GROUP.error_code, None)
+    groups = [_refused(group_id, denial, version) for group_id in paced(denied)]
+    for group_id in paced(behind_empty_ids(cluster, allowed)):
+        group = _describe(context, group_id, cluster)
+        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+            operations = authorized_operations(
+                context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
+            )
+            group.authorized_operations = bit_field(operations)
+        groups.append(group)
+    groups = refuse_hidden_topics(
+        context,
+        cluster,
+        groups,
+        assigned_topics,
+        lambda group: _refused(group.group_id, HAS_HIDDEN_TOPICS, version),
+    )
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 
@@ -65,22 +90,15 @@ def handle_consumer_group_describe(
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
-    if not has_consumer_protocol(cluster):
-        error_code = ErrorCode.UNSUPPORTED_VERSION
-    elif not group_id:
+    if not group_id:
         error_code = ErrorCode.INVALID_GROUP_ID
     if error_code is not ErrorCode.NONE:
-        return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
+        return _refused(group_id, Refusal(error_code, None), version)
     group = cluster.groups.describe_consumer_group(group_id)
     if group_id in cluster.share.groups:
         group = group_not_found(f"Group {group_id} is not a consumer group.")
     if isinstance(group, Refusal):
-        return _GroupResponse(
-            version=version,
-            group_id=group_id,
-            error_code=group.error_code,
-            error_message=group.message,
-        )
+        return _refused(group_id, group, version)
     has_pending = release_of(cluster.shared_config) >= PENDING_ARE_ASSIGNED_SINCE
     return _GroupResponse(
         version=version,
@@ -94,6 +112,15 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
             _member(member, target, cluster, version, has_pending=has_pending)
             for member, target in paced(group.members)
         ],
+    )
+
+
+def _refused(group_id: str, refusal: Refusal, version: int) -> _GroupResponse:
+    return _GroupResponse(
+        version=version,
+        group_id=group_id,
+        error_code=refusal.error_code,
+        error_message=refusal.message,
     )
 
 

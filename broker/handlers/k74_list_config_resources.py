@@ -6,11 +6,14 @@ Behaviour:
       v0 lists client metrics only (KIP-714). Types come in Kafka's order: groups, client metrics,
       loggers, brokers, topics.
     - A broker that emulates a release before 4.3 also lists groups that had a configuration.
-    - Another type gets UNSUPPORTED_VERSION.
+    - Another type gets UNSUPPORTED_VERSION. Without DESCRIBE_CONFIGS on the cluster the error is
+      CLUSTER_AUTHORIZATION_FAILED.
 """
 
+from broker.authorization.checks import DESCRIBE_CONFIGS_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -25,12 +28,19 @@ _FORGETS_GROUPS_SINCE = (4, 3)
 """Since then `GroupConfigManager` forgets a group whose last key was deleted."""
 
 
-@handles(ApiKey.LIST_CONFIG_RESOURCES)
+@handles(ApiKey.LIST_CONFIG_RESOURCES, checks=(DESCRIBE_CONFIGS_CLUSTER,))
 @may_pause
 def handle_list_config_resources(
     context: RequestContext, request: "messages.ListConfigResourcesRequest", cluster: Cluster
 ) -> "messages.ListConfigResourcesResponse":
     """Kafka's `KafkaApis.handleListConfigResources`."""
+    if not is_allowed(context, cluster, DESCRIBE_CONFIGS_CLUSTER):
+        return messages.ListConfigResourcesResponse(
+            version=context.api_version,
+            throttle_time_ms=0,
+            error_code=DESCRIBE_CONFIGS_CLUSTER.error_code,
+            config_resources=[],
+        )
     requested_types: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= 1:
         requested_types = list(request.resource_types or ResourceType)

@@ -12,18 +12,22 @@ Behaviour:
       partition without a leader has leader -1 and no error.
     - Eligible leader replicas left the ISR while it was smaller than min.insync.replicas. The last
       known eligible one is the last leader of a partition whose ISR became empty (KIP-966).
-    - Authorized operations are all operations: nothing is forbidden.
+    - Without DESCRIBE on a topic it gets TOPIC_AUTHORIZATION_FAILED, after all others, and a list
+      of all topics leaves it out. Such results are not counted, so every page has them.
+    - Authorized operations are those that the client may do: all without an authorizer.
 """
 
 from broker.administration.authorized_operations import (
     NOT_REQUESTED,
-    TOPIC_OPERATIONS,
     bit_field,
+    topic_operations,
 )
 from broker.administration.deletion import NO_TOPIC_ID
 from broker.administration.pages import Cursor, PageEntry, names_from, read_page
+from broker.authorization.checks import DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, topic_name_problem
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -36,7 +40,7 @@ _TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
 _PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 
-@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
+@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, checks=(DESCRIBE_TOPIC,))
 @may_pause
 def handle_describe_topic_partitions(
     context: RequestContext, request: "messages.DescribeTopicPartitionsRequest", cluster: Cluster
@@ -47,23 +51,37 @@ def handle_describe_topic_partitions(
     cursor = None
     if request.cursor is not None:
         cursor = Cursor(request.cursor.topic_name, request.cursor.partition_index)
-    error_code = _request_error(cursor, requested_names)
-    if error_code is not ErrorCode.NONE:
-        refused = [
-            _refused(version, name, error_code, authorized_operations=NOT_REQUESTED)
-            for name in paced(requested_names)
-        ]
-        return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
+    if not _is_valid(cursor, requested_names):
+        return _refuse_all(version, requested_names, ErrorCode.INVALID_REQUEST)
     all_names = requested_names or [topic.name for topic in paced(cluster.topics.all())]
-    entries, next_cursor = read_page(
-        cluster, names_from(all_names, cursor), cursor, request.response_partition_limit
-    )
+    names: list[str] = []
+    denied_names: list[str] = []
+    for name in paced(names_from(all_names, cursor)):
+        may_describe = is_allowed(context, cluster, DESCRIBE_TOPIC, name)
+        (names if may_describe else denied_names).append(name)
+    if cursor is None and "" in names:
+        # Without a cursor Kafka takes the empty name for the cursor's topic.
+        return _refuse_all(version, requested_names, ErrorCode.UNKNOWN_SERVER_ERROR)
+    entries, next_cursor = read_page(cluster, names, cursor, request.response_partition_limit)
+    topics = [_describe(context, cluster, entry) for entry in paced(entries)]
+    if requested_names:
+        error_code = DESCRIBE_TOPIC.error_code
+        topics += [_refused(version, name, error_code) for name in paced(denied_names)]
     return _Response(
         version=version,
         throttle_time_ms=0,
-        topics=[_describe(cluster, version, entry) for entry in paced(entries)],
+        topics=topics,
         next_cursor=None if next_cursor is None else _cursor_to_wire(version, next_cursor),
     )
+
+
+@may_pause
+def _refuse_all(version: int, names: list[str], error_code: ErrorCode) -> _Response:
+    topics = [
+        _refused(version, name, error_code, is_internal=name in INTERNAL_TOPICS)
+        for name in paced(names)
+    ]
+    return _Response(version=version, throttle_time_ms=0, topics=topics, next_cursor=None)
 
 
 def _cursor_to_wire(version: int, cursor: Cursor) -> _Response.Cursor:
@@ -72,23 +90,24 @@ def _cursor_to_wire(version: int, cursor: Cursor) -> _Response.Cursor:
     )
 
 
-def _request_error(cursor: Cursor | None, requested_names: list[str]) -> ErrorCode:
-    if cursor is not None and (
-        cursor.partition_index < 0 or (requested_names and cursor.topic_name not in requested_names)
-    ):
-        return ErrorCode.INVALID_REQUEST
-    # Without a cursor Kafka takes the empty name for the cursor's topic.
-    has_mistaken_cursor = cursor is None and "" in requested_names
-    return ErrorCode.UNKNOWN_SERVER_ERROR if has_mistaken_cursor else ErrorCode.NONE
+def _is_valid(cursor: Cursor | None, requested_names: list[str]) -> bool:
+    return cursor is None or (
+        cursor.partition_index >= 0
+        and (not requested_names or cursor.topic_name in requested_names)
+    )
 
 
-def _describe(cluster: Cluster, version: int, entry: PageEntry) -> _TopicResponse:
+def _describe(context: RequestContext, cluster: Cluster, entry: PageEntry) -> _TopicResponse:
+    version = context.api_version
+    operations = bit_field(topic_operations(context, cluster, entry.name))
     if entry.topic is None:
         is_legal = topic_name_problem(entry.name) is None
         return _refused(
             version,
             entry.name,
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION,
+            is_internal=entry.name in INTERNAL_TOPICS,
+            authorized_operations=operations,
         )
     return _TopicResponse(
         version=version,
@@ -97,7 +116,7 @@ def _describe(cluster: Cluster, version: int, entry: PageEntry) -> _TopicRespons
         topic_id=entry.topic.topic_id,
         is_internal=entry.topic.is_internal,
         partitions=[_describe_partition(cluster, version, part) for part in entry.partitions],
-        topic_authorized_operations=bit_field(TOPIC_OPERATIONS),
+        topic_authorized_operations=operations,
     )
 
 
@@ -120,14 +139,16 @@ def _refused(
     version: int,
     name: str,
     error_code: ErrorCode,
-    authorized_operations: int = bit_field(TOPIC_OPERATIONS),
+    *,
+    is_internal: bool = False,
+    authorized_operations: int = NOT_REQUESTED,
 ) -> _TopicResponse:
     return _TopicResponse(
         version=version,
         error_code=error_code,
         name=name,
         topic_id=NO_TOPIC_ID,
-        is_internal=name in INTERNAL_TOPICS,
+        is_internal=is_internal,
         partitions=[],
         topic_authorized_operations=authorized_operations,
     )

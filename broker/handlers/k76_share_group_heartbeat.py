@@ -10,12 +10,14 @@ Behaviour:
     - From Kafka 4.3 on assignments are computed once in the group's share.assignment.interval.ms
       (KIP-1263); its default is 0 here.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
-    - Errors: INVALID_REQUEST, GROUP_ID_NOT_FOUND (also for a group of another type),
-      UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.
+    - Errors: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED (a subscribed topic that the
+      client may not describe), INVALID_REQUEST, GROUP_ID_NOT_FOUND (also for a group of another
+      type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.
     - Session timeout and heartbeat interval are the group's share.session.timeout.ms and
       share.heartbeat.interval.ms.
 """
 
+from broker.authorization.checks import DESCRIBE_TOPIC, READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
@@ -24,6 +26,7 @@ from broker.config.api_versions import release_of
 from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
 from broker.fetch.share_acknowledge import MEMBER_IDS_ARE_FREE_SINCE, is_member_id
 from broker.groups.consumer.assignment import Assignment
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.coordinator import request_problem
@@ -37,7 +40,7 @@ _Response = messages.ShareGroupHeartbeatResponse
 _Assignment = _Response.Assignment
 
 
-@handles(ApiKey.SHARE_GROUP_HEARTBEAT)
+@handles(ApiKey.SHARE_GROUP_HEARTBEAT, checks=(READ_GROUP, DESCRIBE_TOPIC))
 @may_pause
 def handle_share_group_heartbeat(
     context: RequestContext, request: "messages.ShareGroupHeartbeatRequest", cluster: Cluster
@@ -45,10 +48,14 @@ def handle_share_group_heartbeat(
     """Kafka's `KafkaApis.handleShareGroupHeartbeat`."""
     if not are_share_groups_enabled(cluster):
         return _Response(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return _Response(error_code=READ_GROUP.error_code)
     release = release_of(cluster.config.for_broker(context.broker_id))
     if release >= MEMBER_IDS_ARE_FREE_SINCE and not is_member_id(request.member_id):
         return _Response(error_code=ErrorCode.INVALID_REQUEST)
     names = request.subscribed_topic_names
+    if denied_names(context, cluster, DESCRIBE_TOPIC, names or ()):
+        return _Response(error_code=DESCRIBE_TOPIC.error_code)
     heartbeat = ShareHeartbeat(
         group_id=request.group_id,
         member_id=request.member_id,

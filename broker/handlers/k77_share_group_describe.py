@@ -5,15 +5,24 @@ Behaviour:
       assignor, and each member's subscription and partitions.
     - GROUP_ID_NOT_FOUND for a group that does not exist or is of another type, NOT_COORDINATOR for
       a group of another coordinator, INVALID_GROUP_ID for an empty id.
+    - Groups that the client may not describe come first (GROUP_AUTHORIZATION_FAILED). A group whose
+      members have topics that it may not describe gets TOPIC_AUTHORIZATION_FAILED with a message.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
-    - Authorized operations, if requested, are all operations: nothing is forbidden.
 """
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
+from broker.administration.described_groups import (
+    HAS_HIDDEN_TOPICS,
+    assigned_topics,
+    refuse_hidden_topics,
+)
+from broker.authorization.acl import ResourceType
+from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import behind_empty_ids, ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import Refusal
+from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.member import ShareMember
@@ -30,7 +39,7 @@ _Member = _Group.Member
 _Assignment = _Member.Assignment
 
 
-@handles(ApiKey.SHARE_GROUP_DESCRIBE)
+@handles(ApiKey.SHARE_GROUP_DESCRIBE, checks=(DESCRIBE_GROUP, DESCRIBE_TOPIC))
 @may_pause
 def handle_share_group_describe(
     context: RequestContext, request: "messages.ShareGroupDescribeRequest", cluster: Cluster
@@ -41,12 +50,26 @@ def handle_share_group_describe(
         return _Response(
             groups=[_error(group_id, unsupported) for group_id in paced(request.group_ids)]
         )
-    group_ids = behind_empty_ids(cluster, request.group_ids)
-    groups = [_describe(context, group_id, cluster) for group_id in paced(group_ids)]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = bit_field(GROUP_OPERATIONS)
+    allowed, denied = partition_by_authorized(
+        context, cluster, DESCRIBE_GROUP, request.group_ids, str
+    )
+    groups = [_error(group_id, DESCRIBE_GROUP.error_code) for group_id in paced(denied)]
+    for group_id in paced(behind_empty_ids(cluster, allowed)):
+        group = _describe(context, group_id, cluster)
+        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+            operations = authorized_operations(
+                context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
+            )
+            group.authorized_operations = bit_field(operations)
+        groups.append(group)
+    hidden = HAS_HIDDEN_TOPICS
+    groups = refuse_hidden_topics(
+        context,
+        cluster,
+        groups,
+        assigned_topics,
+        lambda group: _error(group.group_id, hidden.error_code, hidden.message),
+    )
     return _Response(groups=groups)
 
 

@@ -3,8 +3,9 @@
 Behaviour:
     - Voters are fixed, as in a Kafka cluster with kraft.version 0, the default: a valid request
       gets UNSUPPORTED_VERSION.
-    - Errors before that: INCONSISTENT_CLUSTER_ID, and INVALID_REQUEST for a voter without an id or
-      a directory id, or without an address of the controllers listener.
+    - Errors before that: CLUSTER_AUTHORIZATION_FAILED without ALTER on the cluster,
+      INCONSISTENT_CLUSTER_ID, and INVALID_REQUEST for a voter without an id or a directory id, or
+      without an address of the controllers listener.
     - v1 says whether the response waits for the commit. No voter is ever added, so it makes no
       difference.
 """
@@ -15,8 +16,10 @@ from broker.administration.quorum import (
     controller_listener_name,
     endpoints_text,
 )
+from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -25,13 +28,16 @@ from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
 
 
-@handles(ApiKey.ADD_RAFT_VOTER)
+@handles(ApiKey.ADD_RAFT_VOTER, checks=(ALTER_CLUSTER,))
 @may_pause
 def handle_add_raft_voter(
     context: RequestContext, request: "messages.AddRaftVoterRequest", cluster: Cluster
 ) -> "messages.AddRaftVoterResponse":
     """Kafka's `KafkaRaftClient.handleAddVoterRequest`."""
-    refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request, cluster)
+    if not is_allowed(context, cluster, ALTER_CLUSTER):
+        refusal = ALTER_CLUSTER.refusal
+    else:
+        refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request, cluster)
     return messages.AddRaftVoterResponse(
         version=context.api_version,
         throttle_time_ms=0,

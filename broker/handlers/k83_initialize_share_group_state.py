@@ -5,7 +5,8 @@ Behaviour:
       inside this process and send no such requests; a client may.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. Without permission for cluster actions it is
+      CLUSTER_AUTHORIZATION_FAILED. A request without a group has no results.
 """
 
 from broker.administration.share_state_requests import (
@@ -13,6 +14,7 @@ from broker.administration.share_state_requests import (
     partition_result,
     results_by_topic,
 )
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -27,7 +29,7 @@ _TopicResult = _Response.InitializeStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE)
+@handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE, checks=(CLUSTER_ACTION_CLUSTER,))
 @may_pause
 def handle_initialize_share_group_state(
     context: RequestContext, request: "messages.InitializeShareGroupStateRequest", cluster: Cluster
@@ -45,5 +47,7 @@ def handle_initialize_share_group_state(
             )
         return partition_result(_Result, key, refusal)
 
-    results = results_by_topic(request, _TopicResult, handle, skips_empty_topics=True)
+    results = results_by_topic(
+        context, cluster, request, _TopicResult, _Result, handle, skips_empty_topics=True
+    )
     return _Response(results=results)

@@ -5,8 +5,9 @@ Behaviour:
       which no older leader may write.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
-      without partitions, has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. Without permission for cluster actions it is
+      CLUSTER_AUTHORIZATION_FAILED. A request without a group, or with a topic without partitions,
+      has no results.
 """
 
 from dataclasses import asdict
@@ -16,6 +17,7 @@ from broker.administration.share_state_requests import (
     partition_result,
     results_by_topic,
 )
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -31,7 +33,7 @@ _TopicResult = _Response.ReadStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.READ_SHARE_GROUP_STATE)
+@handles(ApiKey.READ_SHARE_GROUP_STATE, checks=(CLUSTER_ACTION_CLUSTER,))
 @may_pause
 def handle_read_share_group_state(
     context: RequestContext, request: "messages.ReadShareGroupStateRequest", cluster: Cluster
@@ -57,4 +59,6 @@ def handle_read_share_group_state(
             ],
         )
 
-    return _Response(results=results_by_topic(request, _TopicResult, handle))
+    return _Response(
+        results=results_by_topic(context, cluster, request, _TopicResult, _Result, handle)
+    )

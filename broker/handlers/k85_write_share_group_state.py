@@ -5,8 +5,9 @@ Behaviour:
       count.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
-      without partitions, has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. Without permission for cluster actions it is
+      CLUSTER_AUTHORIZATION_FAILED. A request without a group, or with a topic without partitions,
+      has no results.
 """
 
 from broker.administration.share_state_requests import (
@@ -14,6 +15,7 @@ from broker.administration.share_state_requests import (
     partition_result,
     results_by_topic,
 )
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
 from broker.errors import INVALID_REQUEST_MESSAGE, Refusal
@@ -37,7 +39,7 @@ _Result = _TopicResult.PartitionResult
 _INVALID = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
 
 
-@handles(ApiKey.WRITE_SHARE_GROUP_STATE)
+@handles(ApiKey.WRITE_SHARE_GROUP_STATE, checks=(CLUSTER_ACTION_CLUSTER,))
 @may_pause
 def handle_write_share_group_state(
     context: RequestContext, request: "messages.WriteShareGroupStateRequest", cluster: Cluster
@@ -54,7 +56,9 @@ def handle_write_share_group_state(
             refusal = _write(cluster, key, entry, batches, context)
         return partition_result(_Result, key, refusal)
 
-    return _Response(results=results_by_topic(request, _TopicResult, handle))
+    return _Response(
+        results=results_by_topic(context, cluster, request, _TopicResult, _Result, handle)
+    )
 
 
 @may_pause

@@ -4,8 +4,9 @@ Behaviour:
     - Deletes the state of share partitions; one that has none is no error.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
-      without partitions, has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. Without permission for cluster actions it is
+      CLUSTER_AUTHORIZATION_FAILED. A request without a group, or with a topic without partitions,
+      has no results.
 """
 
 from broker.administration.share_state_requests import (
@@ -13,6 +14,7 @@ from broker.administration.share_state_requests import (
     partition_result,
     results_by_topic,
 )
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -27,7 +29,7 @@ _TopicResult = _Response.DeleteStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.DELETE_SHARE_GROUP_STATE)
+@handles(ApiKey.DELETE_SHARE_GROUP_STATE, checks=(CLUSTER_ACTION_CLUSTER,))
 @may_pause
 def handle_delete_share_group_state(
     context: RequestContext, request: "messages.DeleteShareGroupStateRequest", cluster: Cluster
@@ -43,4 +45,6 @@ def handle_delete_share_group_state(
             refusal = cluster.share.states.delete(key, context.now_ms)
         return partition_result(_Result, key, refusal)
 
-    return _Response(results=results_by_topic(request, _TopicResult, handle))
+    return _Response(
+        results=results_by_topic(context, cluster, request, _TopicResult, _Result, handle)
+    )

@@ -5,8 +5,9 @@ Behaviour:
       are -1 without a state.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
-      without partitions, has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. Without permission for cluster actions it is
+      CLUSTER_AUTHORIZATION_FAILED. A request without a group, or with a topic without partitions,
+      has no results.
 """
 
 from broker.administration.share_state_requests import (
@@ -14,6 +15,7 @@ from broker.administration.share_state_requests import (
     partition_result,
     results_by_topic,
 )
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -29,7 +31,7 @@ _TopicResult = _Response.ReadStateSummaryResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY)
+@handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, checks=(CLUSTER_ACTION_CLUSTER,))
 @may_pause
 def handle_read_share_group_state_summary(
     context: RequestContext, request: "messages.ReadShareGroupStateSummaryRequest", cluster: Cluster
@@ -56,4 +58,6 @@ def handle_read_share_group_state_summary(
             delivery_complete_count=state.finished_count,
         )
 
-    return _Response(results=results_by_topic(request, _TopicResult, handle))
+    return _Response(
+        results=results_by_topic(context, cluster, request, _TopicResult, _Result, handle)
+    )

@@ -7,6 +7,8 @@ Behaviour:
     - The coordinator computes the partitions of internal topics, creates those that are missing,
       and assigns active and standby tasks with Kafka's sticky assignor. A task is released before
       another member gets it.
+    - With an authorizer the client needs CREATE on the cluster, or on every internal topic that is
+      missing. Otherwise none is created, and the status of missing topics names those.
     - Statuses say what the group waits for: source topics, internal topics, partition counts that
       fit together, the initial rebalance delay or the assignment interval; what a member lacks
       (client tags, v1); and that a member has asked for a shutdown of the application.
@@ -19,9 +21,10 @@ Behaviour:
       INVALID_REQUEST.
     - UNSUPPORTED_VERSION unless the feature streams.version is 1 and
       group.coordinator.rebalance.protocols has streams.
-    - Errors: INVALID_REQUEST, STREAMS_INVALID_TOPOLOGY, GROUP_ID_NOT_FOUND (also for a group of
-      another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
-      FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.
+    - Errors: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED (a topic of the topology that
+      the client may not describe), INVALID_REQUEST, STREAMS_INVALID_TOPOLOGY, GROUP_ID_NOT_FOUND
+      (also for a group of another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH,
+      UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.
 
 Gaps:
     - Source topics by regular expression are INVALID_REQUEST, and no member gets warm-up tasks, as
@@ -33,6 +36,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from broker.administration.streams_topics import create_internal_topics
+from broker.authorization.checks import (
+    CREATE_CLUSTER_STATUS,
+    CREATE_TOPIC_STATUS,
+    DESCRIBE_TOPIC,
+    READ_GROUP,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_streams_protocol, ownership_error
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
@@ -55,6 +64,7 @@ from broker.groups.streams.topology import (
     Topology,
     named_topics,
 )
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -66,7 +76,10 @@ _Response = messages.StreamsGroupHeartbeatResponse
 _Endpoints = _Response.EndpointToPartitions
 
 
-@handles(ApiKey.STREAMS_GROUP_HEARTBEAT)
+@handles(
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    checks=(READ_GROUP, DESCRIBE_TOPIC, CREATE_CLUSTER_STATUS, CREATE_TOPIC_STATUS),
+)
 @may_pause
 def handle_streams_group_heartbeat(
     context: RequestContext, request: "messages.StreamsGroupHeartbeatRequest", cluster: Cluster
@@ -84,7 +97,8 @@ def handle_streams_group_heartbeat(
         failures = create_internal_topics(
             context, cluster, group, missing, retry_ms=2 * result.heartbeat_interval_ms
         )
-        result = replace(result, statuses=_with_failures(result.statuses, failures))
+        if failures:
+            result = replace(result, statuses=_with_failures(result.statuses, failures))
     return _response(result, version)
 
 
@@ -94,12 +108,17 @@ def _carry_out(
 ) -> StreamsHeartbeatResult | Refusal:
     if not has_streams_protocol(cluster):
         return Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return Refusal(READ_GROUP.error_code, None)
     topology = duplicate = refusal = None
     if request.topology is not None:
         subtopologies = _subtopologies(request.topology)
         by_id = {subtopology.subtopology_id: subtopology for subtopology in subtopologies}
         topology = Topology(request.topology.epoch, by_id)
-        refusal = _check_topic_names(named_topics(subtopologies))
+        names = named_topics(subtopologies)
+        refusal = _check_topic_names(names)
+        if refusal is None and denied_names(context, cluster, DESCRIBE_TOPIC, names):
+            refusal = Refusal(DESCRIBE_TOPIC.error_code, None)
         duplicate = _check_duplicates(subtopologies) if len(by_id) < len(subtopologies) else None
     heartbeat = _heartbeat(context, request, topology)
     release = release_of(cluster.config.for_broker(context.broker_id))
@@ -232,7 +251,7 @@ def _check_duplicates(subtopologies: Sequence[Subtopology]) -> Refusal | None:
 
 def _with_failures(statuses: tuple[Status, ...], failures: str) -> tuple[Status, ...]:
     return tuple(
-        Status(status.code, status.detail + failures)
+        Status(status.code, f"{status.detail}; {failures}")
         if status.code is StatusCode.MISSING_INTERNAL_TOPICS
         else status
         for status in statuses

@@ -10,13 +10,17 @@ Behaviour:
       a group of another coordinator, INVALID_GROUP_ID for an empty id.
     - UNSUPPORTED_VERSION unless the feature streams.version is 1 and
       group.coordinator.rebalance.protocols has streams.
-    - Authorized operations, if requested, are all operations: nothing is forbidden.
+    - Groups that the client may not describe come first (GROUP_AUTHORIZATION_FAILED). A group with
+      topics that it may not describe gets TOPIC_AUTHORIZATION_FAILED with a message.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
+from broker.administration.described_groups import refuse_hidden_topics
+from broker.authorization.acl import ResourceType
+from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import behind_empty_ids, has_streams_protocol, ownership_error
 from broker.errors import Refusal
@@ -26,6 +30,7 @@ from broker.groups.streams.requests import TaskOffset
 from broker.groups.streams.sticky_assignor import NAME
 from broker.groups.streams.tasks import Tasks
 from broker.groups.streams.topology_view import TopicView, topology_view
+from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -37,6 +42,10 @@ NOT_REQUESTED = 0
 NOT_STORED = 1
 AVAILABLE = 3
 """Whether there is a description of the topology (KIP-1331)."""
+_HAS_HIDDEN_TOPICS = Refusal(
+    DESCRIBE_TOPIC.error_code,
+    "The described group uses topics that the client is not authorized to describe.",
+)
 
 _Response = messages.StreamsGroupDescribeResponse
 _Group = _Response.DescribedGroup
@@ -49,7 +58,7 @@ _Described = _Description.TopologyDescriptionSubtopology
 _Store = _Description.TopologyDescriptionGlobalStore
 
 
-@handles(ApiKey.STREAMS_GROUP_DESCRIBE)
+@handles(ApiKey.STREAMS_GROUP_DESCRIBE, checks=(DESCRIBE_GROUP, DESCRIBE_TOPIC))
 @may_pause
 def handle_streams_group_describe(
     context: RequestContext, request: "messages.StreamsGroupDescribeRequest", cluster: Cluster
@@ -60,15 +69,40 @@ def handle_streams_group_describe(
         refusal = Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
         groups = [_refused(group_id, refusal, version) for group_id in paced(request.group_ids)]
         return _Response(version=version, groups=groups)
-    group_ids = behind_empty_ids(cluster, request.group_ids)
-    groups = [_describe(context, group_id, cluster) for group_id in paced(group_ids)]
-    for group in groups:
+    allowed, denied = partition_by_authorized(
+        context, cluster, DESCRIBE_GROUP, request.group_ids, str
+    )
+    denial = Refusal(DESCRIBE_GROUP.error_code, None)
+    groups = [_refused(group_id, denial, version) for group_id in paced(denied)]
+    for group_id in paced(behind_empty_ids(cluster, allowed)):
+        group = _describe(context, group_id, cluster)
+        groups.append(group)
         if group.error_code == ErrorCode.NONE:
             if request.include_authorized_operations:
-                group.authorized_operations = bit_field(GROUP_OPERATIONS)
+                operations = authorized_operations(
+                    context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
+                )
+                group.authorized_operations = bit_field(operations)
             if request.include_topology_description:
                 _add_description(group, cluster, version)
+    groups = refuse_hidden_topics(
+        context,
+        cluster,
+        groups,
+        _topic_names,
+        lambda group: _refused(group.group_id, _HAS_HIDDEN_TOPICS, version),
+    )
     return _Response(version=version, groups=groups)
+
+
+@may_pause
+def _topic_names(group: _Group) -> Iterable[str]:
+    subtopologies = None if group.topology is None else group.topology.subtopologies
+    for subtopology in paced(subtopologies or ()):
+        yield from subtopology.source_topics
+        yield from subtopology.repartition_sink_topics
+        yield from (topic.name for topic in subtopology.repartition_source_topics)
+        yield from (topic.name for topic in subtopology.state_changelog_topics)
 
 
 @may_pause

@@ -8,20 +8,27 @@ Behaviour:
     - Named topics that do not exist come first, since Kafka 4.2 last; the others are in the order
       of Kafka's hash maps. A partition that is named twice counts once. A group that does not exist
       has no partitions.
-    - Each group has its own error: NOT_COORDINATOR (all partitions of another coordinator's group),
-      UNKNOWN_SERVER_ERROR (named topics without an id of the group, without partitions, or with a
-      negative one), UNSUPPORTED_VERSION unless the feature share.version is 1.
+    - Named topics that the client may not describe come last (TOPIC_AUTHORIZATION_FAILED). Among
+      all partitions they are left out.
+    - Each group has its own error: GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR (all partitions of
+      another coordinator's group), UNKNOWN_SERVER_ERROR (named topics without an id of the group,
+      without partitions, or with a negative one), UNSUPPORTED_VERSION unless the feature
+      share.version is 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TypeAlias
 from uuid import UUID
 
 from broker.administration.share_offsets import share_offset
+from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.config.api_versions import release_of
 from broker.errors import NOT_COORDINATOR_MESSAGE, UNKNOWN_SERVER_ERROR_MESSAGE
+from broker.request.authorization import is_allowed, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
@@ -39,10 +46,17 @@ _Response = messages.DescribeShareGroupOffsetsResponse
 _Group = _Response.DescribeShareGroupOffsetsResponseGroup
 _Topic = _Group.DescribeShareGroupOffsetsResponseTopic
 _Partition = _Topic.DescribeShareGroupOffsetsResponsePartition
+_RequestedTopic: TypeAlias = (
+    "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup"
+    ".DescribeShareGroupOffsetsRequestTopic"
+)
 _NO_TOPIC_ID = UUID(int=0)
 
 
-@handles(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS)
+@handles(
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    checks=(DESCRIBE_GROUP, DESCRIBE_TOPIC, DESCRIBE_TOPIC_UNLISTED),
+)
 @may_pause
 def handle_describe_share_group_offsets(
     context: RequestContext, request: "messages.DescribeShareGroupOffsetsRequest", cluster: Cluster
@@ -60,27 +74,40 @@ def _describe(
     group_id = request.group_id
     if not are_share_groups_enabled(cluster):
         return _error(group_id, ErrorCode.UNSUPPORTED_VERSION, None)
+    if not is_allowed(context, cluster, DESCRIBE_GROUP, group_id):
+        return _error(group_id, DESCRIBE_GROUP.error_code, None)
     if request.topics is not None:
         # As in Kafka, any broker returns the offsets of named partitions.
         release = release_of(cluster.config.for_broker(context.broker_id))
-        return _describe_named(
-            cluster, group_id, request.topics, is_missing_last=release >= MISSING_ARE_LAST_SINCE
+        allowed, denied = partition_by_authorized(
+            context, cluster, DESCRIBE_TOPIC, request.topics, attrgetter("topic_name")
         )
+        group_response = _describe_named(
+            cluster, group_id, allowed, is_missing_last=release >= MISSING_ARE_LAST_SINCE
+        )
+        if denied and group_response.error_code == ErrorCode.NONE:
+            group_response.topics += [_denied_topic(topic) for topic in paced(denied)]
+        return group_response
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return _error(group_id, error_code, NOT_COORDINATOR_MESSAGE)
     group = cluster.share.groups.get(group_id)
     partitions = {} if group is None else group.initialized
-    return _Group(group_id=group_id, topics=_topics(cluster, group_id, partitions))
+    topics, _denied = partition_by_authorized(
+        context,
+        cluster,
+        DESCRIBE_TOPIC_UNLISTED,
+        _topics(cluster, group_id, partitions),
+        attrgetter("topic_name"),
+    )
+    return _Group(group_id=group_id, topics=list(topics))
 
 
 @may_pause
 def _describe_named(
     cluster: Cluster,
     group_id: str,
-    requests: Sequence[
-        "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup.DescribeShareGroupOffsetsRequestTopic"
-    ],
+    requests: Sequence[_RequestedTopic],
     *,
     is_missing_last: bool,
 ) -> _Group:
@@ -104,6 +131,24 @@ def _describe_named(
         return _error(group_id, ErrorCode.UNKNOWN_SERVER_ERROR, UNKNOWN_SERVER_ERROR_MESSAGE)
     found = _topics(cluster, group_id, partitions)
     return _Group(group_id=group_id, topics=found + missing if is_missing_last else missing + found)
+
+
+def _denied_topic(request: _RequestedTopic) -> _Topic:
+    denial = DESCRIBE_TOPIC.refusal
+    return _Topic(
+        topic_name=request.topic_name,
+        topic_id=_NO_TOPIC_ID,
+        partitions=[
+            _Partition(
+                partition_index=index,
+                start_offset=NO_OFFSET,
+                lag=NO_OFFSET,
+                error_code=denial.error_code,
+                error_message=denial.error_message,
+            )
+            for index in request.partitions
+        ],
+    )
 
 
 @may_pause

@@ -4,11 +4,12 @@ Behaviour:
     - Begins share partitions of a group without members at other offsets. What was acknowledged is
       forgotten.
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
-      NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each partition has its
-      own: UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE.
+      GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
+      NON_EMPTY_GROUP. Each partition has its own: TOPIC_AUTHORIZATION_FAILED,
+      UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE.
     - A negative partition of a topic that exists fails the request with UNKNOWN_SERVER_ERROR.
-    - Topics that do not exist come first; one without partitions is left out. A partition is listed
-      as often as it is named.
+    - Topics that do not exist, or that the client may not read, come first; one without partitions
+      is left out. A partition is listed as often as it is named.
     - A group that does not exist is created with its offsets. Before Kafka 4.2 it gets
       GROUP_ID_NOT_FOUND, and without topics the group is not looked at.
 
@@ -25,6 +26,7 @@ from broker.administration.share_offsets import (
     group_to_change,
     negative_partition,
 )
+from broker.authorization.checks import READ_GROUP, READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
@@ -32,6 +34,7 @@ from broker.cluster.share_loading import are_share_groups_enabled
 from broker.cluster.topics import Topic
 from broker.config.api_versions import release_of
 from broker.errors import UNKNOWN_PARTITION, Refusal
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.sessions import TopicIdPartition
@@ -55,35 +58,43 @@ _RequestedPartition: TypeAlias = (
 _NO_TOPIC_ID = UUID(int=0)
 
 
-@handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS)
+@handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS, checks=(READ_GROUP, READ_TOPIC))
 @may_pause
 def handle_alter_share_group_offsets(
     context: RequestContext, request: "messages.AlterShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.AlterShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleAlterShareGroupOffsetsRequest`."""
+    denial = READ_GROUP.refusal
+    is_enabled = are_share_groups_enabled(cluster)
+    if is_enabled and not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return _Response(error_code=denial.error_code, error_message=denial.error_message)
     makes_groups = release_of(cluster.config.for_broker(context.broker_id)) >= MAKES_GROUPS_SINCE
     has_no_work = not request.topics and not makes_groups
-    if has_no_work and request.group_id and are_share_groups_enabled(cluster):
+    if has_no_work and request.group_id and is_enabled:
         return _Response(responses=[])
     group = group_to_change(context, cluster, request.group_id, is_made=makes_groups)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
-    missing: dict[str, _Topic] = {}
+    names = (topic.topic_name for topic in request.topics)
+    denied = denied_names(context, cluster, READ_TOPIC, names)
+    refused: dict[str, _Topic] = {}
     existing: list[tuple[Topic, list[_RequestedPartition]]] = []
     for topic_request in paced(request.topics):
         topic = cluster.topics.get(topic_request.topic_name)
         name, requested = topic_request.topic_name, topic_request.partitions
-        if topic is not None:
+        if topic is not None and name not in denied:
             existing.append((topic, requested))
             continue
-        unknown = [_entry(entry.partition_index, UNKNOWN_PARTITION) for entry in paced(requested)]
-        if name in missing:
-            missing[name].partitions += unknown
-        elif unknown:
-            missing[name] = _Topic(topic_name=name, topic_id=_NO_TOPIC_ID, partitions=unknown)
-    refusal = _negative_index(cluster, group, existing, context.now_ms)
-    if refusal is not None:
-        return _Response(error_code=refusal.error_code, error_message=refusal.error_message)
+        refusal = READ_TOPIC.refusal if name in denied else UNKNOWN_PARTITION
+        entries = [_entry(entry.partition_index, refusal) for entry in paced(requested)]
+        if name in refused:
+            refused[name].partitions += entries
+        elif entries:
+            topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
+            refused[name] = _Topic(topic_name=name, topic_id=topic_id, partitions=entries)
+    failure = _negative_index(cluster, group, existing, context.now_ms)
+    if failure is not None:
+        return _Response(error_code=failure.error_code, error_message=failure.error_message)
     altered: dict[UUID, _Topic] = {}
     for topic, requested in existing:
         found = altered.setdefault(
@@ -92,7 +103,7 @@ def handle_alter_share_group_offsets(
         found.partitions += _alter(
             context, cluster, group.group_id, topic, requested, makes_groups=makes_groups
         )
-    return _Response(responses=[*missing.values(), *altered.values()])
+    return _Response(responses=[*refused.values(), *altered.values()])
 
 
 @may_pause

@@ -7,9 +7,11 @@ Behaviour:
     - Without that key UNSUPPORTED_VERSION, as Kafka without a plugin.
     - INVALID_REQUEST for an empty id, another epoch than that of the group's topology, a node of an
       unknown type, and a global store that is not made of a source and a processor.
-    - Other errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, NOT_COORDINATOR.
+    - Other errors: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID,
+      NOT_COORDINATOR.
 """
 
+from broker.authorization.checks import READ_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_streams_protocol, ownership_error
 from broker.errors import Refusal
@@ -20,6 +22,7 @@ from broker.groups.streams.topology_description import (
     NodeType,
     TopologyDescription,
 )
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -34,7 +37,7 @@ _Node = (
 )
 
 
-@handles(ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE)
+@handles(ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, checks=(READ_GROUP,))
 @may_pause
 def handle_streams_group_topology_description_update(
     context: RequestContext,
@@ -63,6 +66,8 @@ def _refusal(
 ) -> Refusal | None:
     if not has_streams_protocol(cluster):
         return Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    if not is_allowed(context, cluster, READ_GROUP, request.group_id):
+        return Refusal(READ_GROUP.error_code, None)
     if not cluster.groups.streams.keeps_descriptions:
         return Refusal(
             ErrorCode.UNSUPPORTED_VERSION,

@@ -55,6 +55,8 @@ class JournalQuery(Input, kw_only=True):
     ) = None
     kind: Literal["request", "connection", "disconnect"] | None = None
     fault: str | None = None
+    denied: bool | None = None
+    """Whether the request was not allowed to do something."""
     since: Count = 0
     since_ms: Count = 0
     bodies: bool = True

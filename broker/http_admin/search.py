@@ -144,5 +144,6 @@ def _text(described: dict[str, Any]) -> str:
     parts = [described.get(key) for key in ("kind", "api", "client_id", "user", "outcome", "fault")]
     return " ".join(
         [part for part in (*parts, described.get("reason")) if part]
+        + (["denied"] if described.get("denials") else [])
         + [text for name in names for text in described.get(name, ())]
     )

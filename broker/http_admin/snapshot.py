@@ -1,7 +1,8 @@
 """Snapshots: the setup of a cluster as one document, to save it and to load it again.
 
-A document has topics with their configuration and records, committed offsets, quotas, fault rules
-and SCRAM credentials. It has no connections, members of groups, producers or open transactions.
+A document has topics with their configuration and records, committed offsets, quotas, fault rules,
+SCRAM credentials and access control lists. It has no connections, members of groups, producers or
+open transactions.
 """
 
 from base64 import b64encode
@@ -10,6 +11,7 @@ from typing import Any
 
 from broker.cluster.topics import Partition
 from broker.dispatch.turn_queue import TurnKind
+from broker.http_admin.acls import AclQuery, list_acls
 from broker.http_admin.json_parts import encoded_elements
 from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Problem, operation
@@ -83,6 +85,7 @@ def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
             state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up
         ],
         credentials=_saved_credentials(admin),
+        acls=list_acls(admin, AclQuery()),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from broker.http_admin.acls import AclBody
 from broker.http_admin.faults import RULE_OR_VIEW
 from broker.http_admin.operation import (
     INT32_MAX,
@@ -86,6 +87,7 @@ class Snapshot(Input):
     quotas: list[QuotaView] = msgspec.field(default_factory=list)
     faults: list[RULE_OR_VIEW] = msgspec.field(default_factory=list)
     credentials: list[SavedCredential] = msgspec.field(default_factory=list)
+    acls: list[AclBody] = msgspec.field(default_factory=list)
 
 
 LONG_PARTS: frozenset[type] = frozenset({Snapshot, SavedTopic, SavedPartition})

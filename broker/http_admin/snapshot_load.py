@@ -15,6 +15,7 @@ from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.faults import FaultRule, rules_from_json
 from broker.groups.requests import OffsetToCommit
+from broker.http_admin.acls import put_acls
 from broker.http_admin.group_offsets import commit_offsets
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import QuotaView
@@ -98,6 +99,7 @@ def _load(admin: Admin, snapshot: Snapshot) -> None:
         _load_quota(admin, quota)
     for credential in paced_elements(snapshot.credentials):
         _load_credential(admin, credential)
+    _load_acls(admin, snapshot)
 
 
 @may_pause
@@ -112,6 +114,16 @@ def _load_quota(admin: Admin, quota: QuotaView) -> None:
         problem = clients.alter(make_entity(quota.entity.items()), values, is_shadow=is_shadow)
         if problem is not None:
             raise Problem(422, f"quotas: {problem}")
+
+
+@may_pause
+def _load_acls(admin: Admin, snapshot: Snapshot) -> None:
+    if not snapshot.acls:
+        return
+    try:
+        put_acls(admin, snapshot.acls)
+    except Problem as problem:
+        raise Problem(422, f"acls: {problem.reason}") from problem
 
 
 def _load_credential(admin: Admin, credential: SavedCredential) -> None:

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from broker.addresses import without_brackets
 from broker.http_admin import (  # noqa: F401 - importing them declares the operations
+    acls,
     audit,
     brokers,
     clock,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from broker.authorization.description import denial_fields
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.journal.journal import (
@@ -25,7 +26,8 @@ class JournalFilter:
 
     APIs and errors match in any case, with or without `_`. `since` is the number of the last line
     already seen, `since_ms` a time of the broker's clock. `fault` is a part of the description of
-    the fault rules that fired. A request without a response yet has no error.
+    the fault rules that fired. `denied` is whether a request was not allowed to do something. A
+    request without a response yet has no error.
     """
 
     api: str | None = None
@@ -39,6 +41,7 @@ class JournalFilter:
     outcome: str | None = None
     kind: str | None = None
     fault: str | None = None
+    denied: bool | None = None
     since: int = 0
     since_ms: int = 0
 
@@ -61,13 +64,14 @@ class JournalFilter:
             and (self.client_id is None or context.client_id == self.client_id)
             and (self.outcome is None or line.outcome.value == self.outcome)
             and (self.fault is None or self.fault in (line.context.fault or ""))
+            and (self.denied is None or self.denied is bool(context.denials))
             and (self.api is None or _same(self.api, json_view.api_name(context.api_key)))
             and self._fits_messages(line, topic_name)
         )
 
     @property
     def _is_for_requests(self) -> bool:
-        of_requests = (self.api, self.topic, self.group, self.client_id, self.error)
+        of_requests = (self.api, self.topic, self.group, self.client_id, self.error, self.denied)
         return any(value is not None for value in of_requests)
 
     def _fits_arrival(self, line: Arrival) -> bool:
@@ -155,6 +159,7 @@ def describe_line(
             {} if context.shadow is None else dict(context.shadow.throttle_times_ms)
         ),
         "fault": context.fault,
+        "denials": [denial_fields(denial) for denial in context.denials],
         "request_bytes": context.size_bytes,
         "response_bytes": len(line.response or b""),
     }
@@ -196,6 +201,7 @@ REQUEST_FIELDS = (
     "muted",
     "shadow_throttle_times_ms",
     "fault",
+    "denials",
     "request_bytes",
     "response_bytes",
     *_WITH_BODIES,

@@ -1,7 +1,8 @@
 """The offsets of an OffsetCommit or TxnOffsetCommit, and the order of its response.
 
 The response names first what the group's coordinator is not asked for: unknown topics and
-partitions. The offsets that it stores or refuses follow. A topic with both is there once.
+partitions, and topics that the client may not read. The offsets that it stores or refuses follow. A
+topic with both is there once.
 
 Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `OffsetCommitResponse.Builder`.
 """
@@ -9,9 +10,14 @@ Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `OffsetCommitResponse
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
+from broker.authorization.checks import READ_TOPIC
 from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.groups.requests import OffsetToCommit, new_offset
+from broker.request.authorization import is_allowed
+from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
 
@@ -27,7 +33,7 @@ class RequestedOffsets(NamedTuple):
     known: list[tuple[Any, list[int]]]
     """Topics, and the partition indexes of their offsets; none without such a partition."""
     missing: dict[Any, PartitionErrors]
-    """Topics and partitions that do not exist."""
+    """Topics and partitions that do not exist, or that the client may not read."""
 
 
 _new_requested: Callable[[Any], RequestedOffsets] = partial(tuple.__new__, RequestedOffsets)
@@ -35,7 +41,7 @@ _new_requested: Callable[[Any], RequestedOffsets] = partial(tuple.__new__, Reque
 
 @may_pause
 def requested_offsets(
-    cluster: Cluster, topics: Sequence[Any], *, uses_topic_ids: bool
+    context: RequestContext, cluster: Cluster, topics: Sequence[Any], *, uses_topic_ids: bool
 ) -> RequestedOffsets:
     """Return which partitions exist, and the offsets for them; `topics` is as in the request.
 
@@ -45,7 +51,7 @@ def requested_offsets(
     offsets: list[OffsetToCommit] = []
     known: list[tuple[Any, list[int]]] = []
     missing: dict[Any, PartitionErrors] = {}
-    table = cluster.topics
+    table, authorizer = cluster.topics, cluster.authorizer
     has_topic_ids = uses_topic_ids or cluster.group_log.has_topic_ids
     for requested in paced(topics):
         if uses_topic_ids:
@@ -54,12 +60,10 @@ def requested_offsets(
         else:
             key = requested.name
             topic = table.get(key)
-        if topic is None:
-            error_code = (
-                ErrorCode.UNKNOWN_TOPIC_ID
-                if uses_topic_ids
-                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            )
+        error_code = ErrorCode.NONE
+        if topic is None or authorizer is not None:
+            error_code = _topic_error(context, cluster, topic, key)
+        if topic is None or error_code is not ErrorCode.NONE:
             errors = missing.setdefault(key, [])
             errors += [(part.partition_index, error_code) for part in requested.partitions]
             continue
@@ -81,6 +85,32 @@ def requested_offsets(
         if indexes:
             known.append((key, indexes))
     return _new_requested((offsets, known, missing))
+
+
+def _topic_error(
+    context: RequestContext, cluster: Cluster, topic: Topic | None, key: str | UUID | None
+) -> ErrorCode:
+    """Return the error of a topic, or NONE; one that does not exist has a name, or an id."""
+    name = key if topic is None else topic.name
+    if not isinstance(name, str):
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not is_allowed(context, cluster, READ_TOPIC, name):
+        return READ_TOPIC.error_code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else ErrorCode.NONE
+
+
+@may_pause
+def refused_topics(
+    topics: Sequence[Any], error_code: ErrorCode, *, uses_topic_ids: bool
+) -> list[tuple[Any, PartitionErrors]]:
+    """Return the topics of the response to a request that is refused as a whole."""
+    return [
+        (
+            topic.topic_id if uses_topic_ids else topic.name,
+            [(part.partition_index, error_code) for part in topic.partitions],
+        )
+        for topic in paced(topics)
+    ]
 
 
 @may_pause

@@ -3,22 +3,38 @@
 Source: Kafka's `AuthHelper`.
 """
 
-from broker.authorization.acl import CLUSTER_NAME
-from broker.authorization.authorizer import Denial
-from broker.authorization.checks import Check
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
+from broker.authorization.checks import Check, Denial
 from broker.cluster.cluster import Cluster
+from broker.errors import Refusal
 from broker.request.context import RequestContext
+from protocol.pacing import may_pause, paced, paced_elements, paced_stream
+
+DENIALS_MAX = 100
+"""How many denials of a request are noted."""
+_NOTHING: frozenset[str] = frozenset()
+_Resource = TypeVar("_Resource")
 
 
 def is_allowed(
-    context: RequestContext, cluster: Cluster, check: Check, resource_name: str = CLUSTER_NAME
+    context: RequestContext,
+    cluster: Cluster,
+    check: Check,
+    resource_name: str = CLUSTER_NAME,
+    *,
+    is_noted: bool = True,
 ) -> bool:
     """Whether the client may do an operation on a resource; everything without an authorizer.
 
-    A denial is noted for the journal, with the rule that decided.
+    A denial is noted for the journal, with the rule that decided, for the first `DENIALS_MAX` of a
+    request, and unless `is_noted` is False: for what only leaves a resource out of a response.
     """
     authorizer = cluster.authorizer
-    if authorizer is None:
+    if authorizer is None or context.connection_id < 0:  # brokers of the cluster are super users
         return True
     decision = authorizer.authorize(
         f"User:{context.principal}",
@@ -27,6 +43,88 @@ def is_allowed(
         check.resource_type,
         resource_name,
     )
-    if not decision.is_allowed:
+    if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
+
+
+def refuse_cluster_operation(
+    context: RequestContext, cluster: Cluster, check: Check
+) -> Refusal | None:
+    """Return the error of a request that needs an operation on the cluster, or None."""
+    if is_allowed(context, cluster, check):
+        return None
+    return Refusal(check.error_code, f"Request needs {check.operation.name} permission.")
+
+
+@may_pause
+def denied_names(
+    context: RequestContext,
+    cluster: Cluster,
+    check: Check,
+    names: Iterable[str],
+    *,
+    is_noted: bool = True,
+) -> AbstractSet[str]:
+    """Return the names of the resources on which the client may not do an operation.
+
+    Each is checked once, as by `is_allowed`. Without an authorizer `names` are not read.
+    """
+    if cluster.authorizer is None:
+        return _NOTHING
+    return {
+        name
+        for name in paced(dict.fromkeys(paced_stream(names)))
+        if not is_allowed(context, cluster, check, name, is_noted=is_noted)
+    }
+
+
+@may_pause
+def partition_by_authorized(
+    context: RequestContext,
+    cluster: Cluster,
+    check: Check,
+    resources: Sequence[_Resource],
+    name_of: Callable[[_Resource], str],
+) -> tuple[Sequence[_Resource], Sequence[_Resource]]:
+    """Return those of a request's resources that the client may use, and the denied ones."""
+    denied = denied_names(context, cluster, check, map(name_of, resources))
+    if not denied:
+        return resources, ()
+    allowed_ones: list[_Resource] = []
+    denied_ones: list[_Resource] = []
+    for resource in paced_elements(resources):
+        (denied_ones if name_of(resource) in denied else allowed_ones).append(resource)
+    return allowed_ones, denied_ones
+
+
+def may_any(
+    context: RequestContext,
+    cluster: Cluster,
+    operation: AclOperation,
+    resource_type: ResourceType,
+) -> bool:
+    """Whether the client may do an operation on at least one resource of a type."""
+    authorizer = cluster.authorizer
+    return authorizer is None or authorizer.authorize_by_resource_type(
+        f"User:{context.principal}", context.client_host, operation, resource_type
+    )
+
+
+def authorized_operations(
+    context: RequestContext,
+    cluster: Cluster,
+    resource_type: ResourceType,
+    resource_name: str,
+    supported: frozenset[AclOperation],
+) -> frozenset[AclOperation]:
+    """Return those of the `supported` operations that the client may do on a resource (KIP-430)."""
+    authorizer = cluster.authorizer
+    if authorizer is None:
+        return supported
+    principal, host = f"User:{context.principal}", context.client_host
+    return frozenset(
+        operation
+        for operation in supported
+        if authorizer.authorize(principal, host, operation, resource_type, resource_name).is_allowed
+    )

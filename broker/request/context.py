@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.authorization.authorizer import Denial
+from broker.authorization.checks import Denial
 from broker.request.acknowledgement import Acknowledgement
 from broker.request.charged_run import ChargedRun
 from broker.request.session import Session

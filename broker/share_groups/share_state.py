@@ -15,8 +15,8 @@ from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.state_batches import NO_OFFSET, combine_batches
 from protocol import coordinator_records as schema
-from protocol.coordinator_records import CoordinatorRecord, encode_key
-from protocol.data_messages import encode_data
+from protocol.coordinator_records import CoordinatorRecord, encode_key, record_type
+from protocol.data_messages import encode_data, read_prefix
 from protocol.errors import ErrorCode
 from protocol.releases import DEFAULT_RELEASE, Release
 
@@ -234,6 +234,21 @@ class ShareStates:
             if key.topic_id == topic_id:
                 self._delete(key, now_ms)
 
+    def write_again(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
+        """Write a snapshot of a state that has not changed, so that its old records can go."""
+        state = self._states.get(key)
+        if state is None:
+            return UNKNOWN_PARTITION
+        state = replace(state, snapshot_epoch=state.snapshot_epoch + 1)
+        return self._snapshot(key, state, now_ms, created_ms=state.created_ms)
+
+    def load(self, key: SharePartitionKey, state: ShareState | None) -> None:
+        """Replace a state by what its log has; None if that has nothing."""
+        if state is None:
+            self._states.pop(key, None)
+        else:
+            self._states[key] = state
+
     def forget_all(self) -> None:
         """Drop all states, because their log was deleted."""
         self._states.clear()
@@ -273,15 +288,22 @@ class ShareStates:
             self._states[key] = replace(changed, update_count=state.update_count + 1)
         return refusal
 
-    def _snapshot(self, key: SharePartitionKey, state: ShareState, now_ms: int) -> Refusal | None:
-        state = replace(state, created_ms=now_ms, update_count=0)
+    def _snapshot(
+        self,
+        key: SharePartitionKey,
+        state: ShareState,
+        now_ms: int,
+        created_ms: int | None = None,
+    ) -> Refusal | None:
+        created_ms = now_ms if created_ms is None else created_ms
+        state = replace(state, created_ms=created_ms, update_count=0)
         value = schema.ShareSnapshotValue(
             snapshot_epoch=state.snapshot_epoch,
             state_epoch=state.state_epoch,
             leader_epoch=state.leader_epoch,
             start_offset=state.start_offset,
             delivery_complete_count=state.finished_count,
-            create_timestamp=now_ms,
+            create_timestamp=created_ms,
             write_timestamp=now_ms,
             state_batches=_batches(schema.ShareSnapshotValue, state.state_batches),
         )
@@ -290,6 +312,37 @@ class ShareStates:
         if refusal is None:
             self._states[key] = state
         return refusal
+
+
+def is_snapshot(encoded_key: bytes) -> bool:
+    """Return whether the key of a record in `__share_group_state` is that of a snapshot."""
+    return read_prefix(encoded_key) == record_type(schema.ShareSnapshotKey)
+
+
+def replayed(state: ShareState | None, value: Any) -> ShareState:
+    """Return a state after a record with this value (`ShareCoordinatorShard.replay`)."""
+    state_batches = tuple(
+        StateBatch(
+            batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count
+        )
+        for batch in value.state_batches
+    )
+    if isinstance(value, schema.ShareSnapshotValue):
+        return ShareState(
+            value.snapshot_epoch,
+            value.state_epoch,
+            value.leader_epoch,
+            value.start_offset,
+            state_batches,
+            value.create_timestamp,
+            value.delivery_complete_count,
+        )
+    if state is None:
+        state = ShareState(value.snapshot_epoch, 0, NO_EPOCH, NO_OFFSET, (), 0)
+    write = _Write(
+        value.leader_epoch, value.start_offset, value.delivery_complete_count, state_batches
+    )
+    return replace(_merged(state, write), update_count=state.update_count + 1)
 
 
 def _later_write(

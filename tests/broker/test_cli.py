@@ -237,6 +237,22 @@ def test_a_value_may_come_from_an_environment_variable(
         read_config(None, ["sasl.users=${env:NOBODY}"])
 
 
+def test_a_provider_that_is_named_env_leaves_unknown_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ALICE_PASSWORD", "pass")
+    monkeypatch.delenv("NOBODY", raising=False)
+    config = read_config(
+        None,
+        [
+            "config.providers=env",
+            "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+            "sasl.users=alice:${env:ALICE_PASSWORD},bob:${env:NOBODY}",
+        ],
+    )
+    assert config["sasl.users"] == "alice:pass,bob:${env:NOBODY}"
+
+
 def test_a_value_may_contain_an_equals_sign() -> None:
     with pytest.raises(ConfigError, match="a=b"):
         read_config(None, ["num.partitions=a=b"])

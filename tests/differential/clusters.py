@@ -77,6 +77,10 @@ class ApacheBrokers:
         """Shut a broker down, so that it hands over its leaders."""
         self.by_id[broker].stop()
 
+    def kill_broker(self, broker: int, /) -> None:
+        """End its process at once."""
+        self.by_id[broker].kill()
+
     def start_broker(self, broker: int, /) -> None:
         """Start it again, with its data."""
         self.by_id[broker].start()
@@ -114,6 +118,14 @@ class ComparedCluster:
         """
         assert self._control is not None
         self._control.stop_broker(node_id)
+
+    def kill_broker(self, node_id: int) -> None:
+        """End a broker without a shutdown; errors as in `stop_broker`."""
+        assert self._control is not None
+        if isinstance(self._control, ApacheBrokers):
+            self._control.kill_broker(node_id)
+        else:
+            self._control.stop_broker(node_id)
 
     def start_broker(self, node_id: int) -> None:
         """Start it again; errors as in `stop_broker`."""
@@ -263,8 +275,8 @@ def apache_cluster(folder: Path, setup: Setup) -> Iterator[ComparedCluster]:
                 version=RELEASES[setup.release],
                 features={SHARE_VERSION: setup.share_version} if setup.share_version else {},
                 properties={
-                    **setup.broker_config(),
                     **_PATIENCE,
+                    **setup.broker_config(),
                     **(_APACHE_OAUTH if setup.has_authorizer else {}),
                 },
                 node_id=node_id,

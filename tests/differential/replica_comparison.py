@@ -1,7 +1,8 @@
 """Play random changes of replicated topics with both clusters: `scripts/compare --replicas 3`."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from tests.differential.clusters import ComparedCluster, Setup
@@ -13,9 +14,13 @@ from tests.differential.replica_rounds import (
     ReplicaRun,
     random_run,
 )
+from tests.differential.unclean_rounds import random_unclean_run
 
 SEQUENCES_PER_SEED, ROUNDS = 24, 12
 SETUP = Setup(brokers=len(BROKERS), config=CONFIG)
+KEPT_RUN = Path(__file__).with_name("replica_runs.json")
+RUNS = {"high-watermarks": random_run, "lost-ends": random_unclean_run}
+"""What makes the runs of a seed, by what they are about."""
 _AGREEMENT_TIMEOUT_S = 40
 _REPLICATION_TIMEOUT_S = 3
 _POLL_S = 0.2
@@ -31,22 +36,26 @@ def compare_replicas(
 ) -> int:
     """Compare the runs of some seeds; return how many sequences differ."""
 
-    def play(run: ReplicaRun, prefix: str) -> tuple[Seen, Seen]:
-        return play_on_both(kafka, ours, run, f"replicas-{prefix}", tell)
+    count = 0
+    for about, make_run in RUNS.items():
 
-    runs = {seed: random_run(seed, SEQUENCES_PER_SEED, ROUNDS) for seed in seeds}
-    return count_differing(runs, play, tell)
+        def play(run: ReplicaRun, prefix: str, about: str = about) -> tuple[Seen, Seen]:
+            theirs, own = play_on((kafka, ours), run, f"{about}-{prefix}", tell)
+            return theirs, own
+
+        runs = {seed: make_run(seed, SEQUENCES_PER_SEED, ROUNDS) for seed in seeds}
+        count += count_differing(runs, play, tell)
+    return count
 
 
-def play_on_both(
-    kafka: ComparedCluster,
-    ours: ComparedCluster,
+def play_on(
+    clusters: Sequence[ComparedCluster],
     run: ReplicaRun,
     prefix: str,
     tell: Callable[[str], object],
-) -> tuple[Seen, Seen]:
-    """Play a run on both clusters, round by round, and return what Kafka and ours say."""
-    plays = [ReplicaPlay(cluster, prefix) for cluster in (kafka, ours)]
+) -> list[Seen]:
+    """Play a run on all clusters at once, round by round, and return what each of them says."""
+    plays = [ReplicaPlay(cluster, prefix) for cluster in clusters]
     try:
         for play in plays:
             play.create(run.sequences)
@@ -58,7 +67,8 @@ def play_on_both(
             tell(f"round {index + 1} of {len(run.moves)}: {move or 'no broker moves'}")
             operations = [sequence.operations[index] for sequence in run.sequences]
             answers = [play.do(operations) for play in plays]
-            time.sleep(kafka.settle_s)  # A high watermark that must stand has time to move.
+            # A high watermark that must stand has time to move.
+            time.sleep(max(cluster.settle_s for cluster in clusters))
             looks = _agreed(plays, ReplicaPlay.look, _REPLICATION_TIMEOUT_S)
             for play, described, answered, look in zip(
                 plays, partitions, answers, looks, strict=True
@@ -72,16 +82,16 @@ def play_on_both(
     finally:
         for play in plays:
             play.close()
-    return plays[0].seen, plays[1].seen
+    return [play.seen for play in plays]
 
 
 def _agreed(
     plays: list[ReplicaPlay], ask: Callable[[ReplicaPlay], list[Said]], timeout_s: float
 ) -> list[list[Said]]:
-    """Return what both clusters say, once they say the same or the time is over."""
+    """Return what the clusters say, once they say the same or the time is over."""
     deadline_s = time.monotonic() + timeout_s
     while True:
         said = [ask(play) for play in plays]
-        if said[0] == said[1] or time.monotonic() > deadline_s:
+        if all(other == said[0] for other in said) or time.monotonic() > deadline_s:
             return said
         time.sleep(_POLL_S)

@@ -1,8 +1,8 @@
 """Random changes of replicated topics while brokers stop, and what both clusters say of them.
 
-All sequences of a run are played at the same time, each with its own topic of replication
-factor 3. A round stops or starts a broker, or leaves them alone, and then does one operation with
-each topic.
+All sequences of a run are played at the same time, each with its own topic of several replicas. A
+round stops or starts a broker, or leaves them alone, and then does one operation with each topic
+that has a leader.
 """
 
 import random
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from tests.differential.clusters import ComparedCluster
 from tests.differential.player import Link
 
@@ -19,19 +20,26 @@ CONTROLLER = 1
 BROKERS = (1, 2, 3)
 MOVES = 5
 """How often a run stops or starts a broker."""
-CONFIG = {"auto.leader.rebalance.enable": "false"}
-_BASE_TIMESTAMP = 1_700_000_000_000
-_LISTED = (-1, -2, -3, _BASE_TIMESTAMP, _BASE_TIMESTAMP + 5)
+CONFIG = {
+    "auto.leader.rebalance.enable": "false",
+    # So soon a broker is fenced that was killed.
+    "broker.session.timeout.ms": "9000",
+}
+BASE_TIMESTAMP = 1_700_000_000_000
+_LISTED = (-1, -2, -3, BASE_TIMESTAMP, BASE_TIMESTAMP + 5)
 _FETCHED = range(0, 8, 2)
+_EPOCHS = range(9)
+_LAST_FETCHED = [(offset, epoch) for offset in (2, 5, 9) for epoch in (0, 2, 4)]
 _ISOLATION_LEVELS = {"uncommitted": 0, "committed": 1}
 
+NO_LEADER = -1
 Operation = Sequence[Any]
 """Its name and arguments: `produce` with acks, the number of records and their
 timestamp, `alter` with a value of
 min.insync.replicas, `delete_records` with an offset.
 """
 Move = tuple[str, int]
-"""`stop` or `start`, and the broker."""
+"""`stop`, `kill` or `start`, and the broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class ReplicaSequence:
     replicas: Sequence[int]
     min_insync_replicas: int
     operations: Sequence[Operation]
+    has_unclean_elections: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,9 @@ class ReplicaRun:
         sequence = self.sequences[number]
         done = list(zip(self.moves, sequence.operations, strict=True))[: index + 1]
         steps = "\n".join(f"  {move or ''} {operation}" for move, operation in done)
-        return f"{sequence.replicas}, min.insync.replicas={sequence.min_insync_replicas}\n{steps}"
+        unclean = ", unclean elections" if sequence.has_unclean_elections else ""
+        settings = f"{sequence.replicas}, min.insync.replicas={sequence.min_insync_replicas}"
+        return f"{settings}{unclean}\n{steps}"
 
 
 @dataclass(slots=True)
@@ -81,6 +92,7 @@ class ReplicaPlay:
             config = {
                 "min.insync.replicas": str(sequence.min_insync_replicas),
                 "retention.ms": "-1",  # The timestamps are old.
+                "unclean.leader.election.enable": str(sequence.has_unclean_elections).lower(),
             }
             topic = {
                 "name": name,
@@ -96,49 +108,46 @@ class ReplicaPlay:
             self._names.append(name)
 
     def move(self, kind: str, node_id: int) -> None:
-        """Stop or start a broker."""
+        """Stop, kill or start a broker."""
         if kind == "start":
             self.cluster.start_broker(node_id)
             self._stopped.remove(node_id)
         else:
             if node_id in self._links:
                 self._links.pop(node_id).close()
-            self.cluster.stop_broker(node_id)
+            stop = self.cluster.kill_broker if kind == "kill" else self.cluster.stop_broker
+            stop(node_id)
             self._stopped.add(node_id)
 
     def partitions(self) -> list[list[Any]]:
         """Return what each broker that runs says of each topic.
 
-        That is error code, leader, leader epoch and in-sync replicas. A broker that has not yet
-        heard of a change shows in the result.
+        That is error code, leader, leader epoch and in-sync replicas, and whether the leader
+        leads. A broker that has not yet heard of a change shows in the result.
         """
-        running = [node_id for node_id in BROKERS if node_id not in self._stopped]
-        described = [self._described_by(node_id) for node_id in running]
+        described = [self._described_by(node_id) for node_id in self._running()]
         self._leaders = {
             name: leader
             for name, (_error, leader, _epoch, _isr) in zip(self._names, described[0], strict=True)
         }
-        return [list(said) for said in zip(*described, strict=True)]
+        leads = [self._leads(name) for name in self._names]
+        return [list(said) for said in zip(*described, leads, strict=True)]
 
     def do(self, operations: Iterable[Operation]) -> list[Any]:
-        """Do one operation with each topic, and return what the cluster answers."""
+        """Do one operation with each topic, and return what the cluster answers.
+
+        Nobody answers for a topic without a leader.
+        """
         return [
-            getattr(self, f"_{kind}")(name, *arguments)
+            getattr(self, f"_{kind}")(name, *arguments) if self._leaders[name] != NO_LEADER else None
             for name, (kind, *arguments) in zip(self._names, operations, strict=True)
         ]
 
     def look(self) -> list[dict[str, Any]]:
-        """Return what the leader of each topic says of its offsets and its records."""
+        """Return what the leader of each topic says of its log, and each broker of its size."""
+        sizes = self._sizes()
         return [
-            {
-                f"{what} {argument} {isolation}": ask(name, argument, level)
-                for isolation, level in _ISOLATION_LEVELS.items()
-                for what, ask, arguments in (
-                    ("offset", self._offset, _LISTED),
-                    ("fetch", self._fetched, _FETCHED),
-                )
-                for argument in arguments
-            }
+            self._look_at(name) | {"sizes": sizes[name]} if self._leaders[name] != NO_LEADER else {}
             for name in self._names
         ]
 
@@ -149,6 +158,40 @@ class ReplicaPlay:
         self._ask(CONTROLLER, ApiKey.DELETE_TOPICS, 5, topic_names=self._names, timeout_ms=10_000)
         for link in self._links.values():
             link.close()
+
+    def _running(self) -> list[int]:
+        return [node_id for node_id in BROKERS if node_id not in self._stopped]
+
+    def _look_at(self, name: str) -> dict[str, Any]:
+        found = {
+            f"{what} {argument} {isolation}": ask(name, argument, level)
+            for isolation, level in _ISOLATION_LEVELS.items()
+            for what, ask, arguments in (
+                ("offset", self._offset, _LISTED),
+                ("fetch", self._fetched, _FETCHED),
+            )
+            for argument in arguments
+        }
+        found |= {f"end of epoch {epoch}": self._epoch_end(name, epoch) for epoch in _EPOCHS}
+        return found | {
+            f"fetch {offset} after epoch {epoch}": self._diverging(name, offset, epoch)
+            for offset, epoch in _LAST_FETCHED
+        }
+
+    def _leads(self, name: str) -> bool:
+        is_up = self._leaders[name] not in (NO_LEADER, *self._stopped)
+        return is_up and self._epoch_end(name, 0)[0] == ErrorCode.NONE
+
+    def _sizes(self) -> dict[str, dict[int, Any]]:
+        """Return size and lag of the replicas on brokers that run, by topic and broker."""
+        sizes: dict[str, dict[int, Any]] = {name: {} for name in self._names}
+        topics = [{"topic": name, "partitions": [0]} for name in self._names]
+        for node_id in self._running():
+            described = self._ask(node_id, ApiKey.DESCRIBE_LOG_DIRS, 2, topics=topics)
+            for topic in described["results"][0]["topics"]:
+                (found,) = topic["partitions"]
+                sizes[topic["name"]][node_id] = [found["partition_size"], found["offset_lag"]]
+        return sizes
 
     def _ask(self, node_id: int, api_key: ApiKey, version: int, **arguments: Any) -> Any:
         return self._link(node_id).ask(api_key, version, **arguments)
@@ -253,6 +296,40 @@ class ReplicaPlay:
         return [*(found[key] for key in keys), offsets]
 
 
+    def _epoch_end(self, name: str, leader_epoch: int) -> Any:
+        partition = {"partition": 0, "current_leader_epoch": -1, "leader_epoch": leader_epoch}
+        topics = [{"topic": name, "partitions": [partition]}]
+        answered = self._ask(
+            self._leaders[name], ApiKey.OFFSET_FOR_LEADER_EPOCH, 3, replica_id=-1, topics=topics
+        )
+        found = answered["topics"][0]["partitions"][0]
+        return [found[key] for key in ("error_code", "leader_epoch", "end_offset")]
+
+    def _diverging(self, name: str, fetch_offset: int, last_fetched_epoch: int) -> Any:
+        partition = {
+            "partition": 0,
+            "current_leader_epoch": -1,
+            "fetch_offset": fetch_offset,
+            "last_fetched_epoch": last_fetched_epoch,
+            "log_start_offset": -1,
+            "partition_max_bytes": 1 << 20,
+        }
+        fetched = self._ask(
+            self._leaders[name],
+            ApiKey.FETCH,
+            12,
+            topics=[{"topic": name, "partitions": [partition]}],
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=1 << 20,
+            isolation_level=0,
+            session_epoch=-1,
+        )
+        found = fetched["responses"][0]["partitions"][0]
+        return [found["error_code"], found["diverging_epoch"]]
+
+
 _MISSING = {"error_code": -1, "leader_id": -1, "leader_epoch": -1, "isr_nodes": []}
 
 
@@ -326,4 +403,4 @@ def _random_operation(chance: random.Random, *, must_replicate: bool) -> Operati
     if kind < 0.24:
         return ["delete_records", chance.choice((-1, 0, 1, 2, 3, 5, 100))]
     acks = chance.choice((-1,) if must_replicate else (-1, 0, 1, 1, 1))
-    return ["produce", acks, chance.choice((1, 1, 2, 3)), _BASE_TIMESTAMP + chance.randrange(10)]
+    return ["produce", acks, chance.choice((1, 1, 2, 3)), BASE_TIMESTAMP + chance.randrange(10)]

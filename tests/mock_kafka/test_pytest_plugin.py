@@ -36,6 +36,20 @@ PASSING = """
         assert mock_kafka.brokers == 2
         assert len(mock_kafka.create_topic("orders").partitions) == 3
 
+    RULE = {"principal": "alice", "operations": ["read", "describe"], "topic": "orders"}
+
+    @pytest.mark.parametrize("number", range(2))
+    @pytest.mark.mock_kafka(allow=[RULE], deny=[{**RULE, "operations": "write"}])
+    def test_a_marker_has_rules(mock_kafka, number):
+        assert [(acl.permission_type, acl.operation) for acl in mock_kafka.acls()] == [
+            ("ALLOW", "READ"), ("ALLOW", "DESCRIBE"), ("DENY", "WRITE"),
+        ]
+        mock_kafka.delete_acls()
+
+    @pytest.mark.mock_kafka(acls=True)
+    def test_without_rules_nothing_is_allowed(mock_kafka):
+        assert not mock_kafka.authorize("alice", "read", topic="orders")
+
     def test_a_factory_makes_several(mock_kafka_factory, mock_kafka):
         other = mock_kafka_factory()
         third = mock_kafka_factory(brokers=3)
@@ -140,7 +154,7 @@ ASYNC = """
 def test_tests_share_a_process_that_is_reset(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PASSING)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(
-        passed=7
+        passed=10
     )
 
 

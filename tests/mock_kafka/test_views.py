@@ -16,6 +16,7 @@ from broker.http_admin import share_views as rest_shares
 from broker.http_admin import topic_records
 from broker.http_admin import topics as rest_topics
 from broker.http_admin import transactions as rest_transactions
+from mock_kafka.acl_views import Denial
 from mock_kafka.audit import AuditFinding, AuditReport, NotCovered
 from mock_kafka.group_views import (
     Group,
@@ -62,6 +63,15 @@ PLAIN = {
     "throttle_time_ms": 30,
     "muted": False,
     "fault": "drop before_response",
+    "denials": [
+        {
+            "operation": "WRITE",
+            "resource_type": "TOPIC",
+            "resource_name": "orders",
+            "rule": "DefaultDeny",
+            "acl": None,
+        }
+    ],
     "request_bytes": 100,
     "response_bytes": 0,
     "topics": ["orders"],
@@ -77,8 +87,9 @@ def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
     assert str(request) == (
         "#7  broker 1  (no client id) as ANONYMOUS  Produce v9  orders"
         "  -> fault drop before_response NOT_ENOUGH_REPLICAS  throttled 30 ms"
-        "  [drop before_response]"
+        "  denied WRITE TOPIC:orders by DefaultDeny  [drop before_response]"
     )
+    assert request.denials == (Denial("WRITE", "TOPIC", "orders", "DefaultDeny"),)
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
     assert {declared.name for declared in fields(Request)} == {

@@ -5,7 +5,7 @@ if subscriptions or topics have changed, a new epoch gets a target assignment, a
 moves towards its target. Source: Kafka's `GroupMetadataManager.consumerGroupHeartbeat`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from broker.errors import Refusal
@@ -18,7 +18,7 @@ from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.modern_group import check_instance, unknown_member, unreleased_instance
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause
+from protocol.pacing import may_pause, paced
 from protocol.regular_expressions import regex_problem
 
 REGEX_REFRESH_INTERVAL_MIN_MS = 10_000
@@ -339,14 +339,26 @@ def needs_resolution(
 
 
 @may_pause
-def resolve(group: ConsumerGroup, topics: TopicSource, now_ms: int) -> None:
+def resolve(
+    group: ConsumerGroup,
+    topics: TopicSource,
+    may_describe: Callable[[str], bool] | None,
+    now_ms: int,
+) -> None:
     """Resolve the expressions of a group, and begin a new epoch if they match other topics.
+
+    They match only topics that `may_describe` allows, if it is not None.
 
     It may pause before it changes the group.
     """
     has_changed = False
     names, created_count = list(topics.names()), topics.created_count
     matched = {regex: matching(regex, names) for regex in tuple(group.subscribed_regexes)}
+    if may_describe is not None:
+        matched = {
+            regex: frozenset(name for name in paced(found) if may_describe(name))
+            for regex, found in matched.items()
+        }
     for regex in group.subscribed_regexes:
         if regex not in matched:
             continue  # it came during a pause

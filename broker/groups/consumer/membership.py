@@ -97,7 +97,7 @@ class ConsumerMembership:
             self.sessions.watch_revocation(group, member, now_ms)
         self._restart_session(group, member, now_ms)
         if needs_resolution(group, self.topics, refresh_interval_ms, now_ms):
-            self._resolve_later(group, now_ms)
+            self._resolve_later(group, request.may_describe, now_ms)
         self.write(group, now_ms)
         assigned = NO_PARTITIONS if before is None else before.assigned_partitions
         needs_assignment = (
@@ -202,12 +202,14 @@ class ConsumerMembership:
             timeout_ms = member.classic.session_timeout_ms
         self.sessions.restart(group, member.member_id, timeout_ms, now_ms)
 
-    def _resolve_later(self, group: ConsumerGroup, now_ms: int) -> None:
+    def _resolve_later(
+        self, group: ConsumerGroup, may_describe: Callable[[str], bool] | None, now_ms: int
+    ) -> None:
         """Resolve the expressions of a group after this request, as Kafka's executor does."""
         group.is_resolving = True
 
         def run(now_ms: int) -> None:
-            resolve(group, self.topics, now_ms)
+            resolve(group, self.topics, may_describe, now_ms)
             group.is_resolving = False
             self.write(group, now_ms)
 

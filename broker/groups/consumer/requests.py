@@ -1,6 +1,6 @@
 """Heartbeats of members and their results, as plain values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from broker.groups.consumer.assignment import Assignment
@@ -14,7 +14,8 @@ class ConsumerHeartbeat:
     """One ConsumerGroupHeartbeat; a field of None, or a timeout of -1, is as it was before.
 
     A `member_epoch` of 0 joins, `LEAVE_EPOCH` and `STATIC_LEAVE_EPOCH` leave. `must_have_id` is
-    true in versions whose members choose their id (v1+).
+    true in versions whose members choose their id (v1+). `may_describe` says which topics its
+    expression may match; None for all of them.
     """
 
     group_id: str
@@ -30,6 +31,7 @@ class ConsumerHeartbeat:
     client_id: str = ""
     client_host: str = ""
     must_have_id: bool = True
+    may_describe: Callable[[str], bool] | None = None
 
     @property
     def is_full(self) -> bool:

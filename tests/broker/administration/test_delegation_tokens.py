@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.administration.delegation_tokens import is_allowed, refusal_of, requester_of
+from broker.administration.delegation_tokens import may_ask, refusal_of, requester_of
 from broker.request.session import Session
 from broker.security.delegation_tokens import DelegationTokens, Principal
 from protocol.api_keys import ApiKey
@@ -28,7 +28,7 @@ def test_only_authenticated_connections_may_ask(session: Session, *, expected: b
     context = make_context(
         ApiKey.RENEW_DELEGATION_TOKEN, 1, session=session, principal=session.principal
     )
-    assert is_allowed(context) == expected
+    assert may_ask(context) == expected
     not_allowed = (ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
     disabled = (ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, 0)
     assert refusal_of(context, make_tokens(None)) == (disabled if expected else not_allowed)
@@ -42,6 +42,6 @@ def test_a_connection_that_used_a_token_may_not_ask_for_tokens() -> None:
         ApiKey.RENEW_DELEGATION_TOKEN, 1, session=session, principal=session.principal
     )
     assert requester_of(context) == Principal("User", "alice")
-    assert not is_allowed(context)
+    assert not may_ask(context)
     session.authenticate("alice", None)
-    assert is_allowed(context)
+    assert may_ask(context)

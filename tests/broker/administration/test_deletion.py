@@ -12,9 +12,11 @@ from broker.administration.deletion import (
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import make_cluster
+from tests.broker.cluster_builder import make_cluster, make_context
 
+CONTEXT = make_context(ApiKey.DELETE_TOPICS, 6)
 ID_A, ID_B, ID_NOBODY = UUID(int=1), UUID(int=2), UUID(int=99)
 
 
@@ -33,7 +35,7 @@ def outcomes(*requested: RequestedTopic) -> list[tuple[str | None, UUID, str]]:
             found.topic_id,
             "deleted" if isinstance(found.outcome, Topic) else found.outcome.error_code.name,
         )
-        for found in find_topics(cluster_with_a_and_b(), requested)
+        for found in find_topics(CONTEXT, cluster_with_a_and_b(), requested)
     ]
 
 
@@ -68,7 +70,7 @@ def test_a_repeated_topic_is_refused_with_the_reason() -> None:
 
     messages = [
         found.outcome.message
-        for found in find_topics(cluster_with_a_and_b(), requested)
+        for found in find_topics(CONTEXT, cluster_with_a_and_b(), requested)
         if isinstance(found.outcome, Refusal)
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
-from broker.config.api_versions import release_of
+from broker.config.api_versions import features_release_of, release_of
 from broker.config.features import FEATURES
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster
@@ -208,3 +208,18 @@ def test_levels_are_checked_and_changed_without_a_pause_between() -> None:
 
     assert results["kraft.version"] is not None
     assert cluster.features.level("kraft.version") == 1
+
+
+def test_every_node_has_to_know_an_unstable_level() -> None:
+    key = "unstable.feature.versions.enable"
+    upgrade = FeatureUpdate("metadata.version", 34, UPGRADE)
+    for overrides, problem in (
+        ({key: "true", "cluster.features": "metadata.version=33"}, None),
+        ({f"broker.1.{key}": "true"}, "Broker 2 only supports versions 7-33"),
+    ):
+        cluster = make_cluster(2, **overrides)
+        release = features_release_of(cluster.config.for_broker(1))
+        (refusal,) = update_features(cluster, [upgrade], release, validate_only=False).values()
+        assert (refusal is None) == (problem is None)
+        assert refusal is None or (refusal.message or "").endswith(problem or "")
+        assert cluster.features.level("metadata.version") == (33 if refusal else 34)

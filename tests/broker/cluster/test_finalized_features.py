@@ -25,6 +25,14 @@ def test_levels_at_the_start_can_be_set() -> None:
     assert start(cluster__features="metadata.version=23").levels["metadata.version"] == 23
 
 
+def test_a_cluster_with_unstable_levels_starts_with_the_newest() -> None:
+    assert start(unstable__feature__versions__enable="true").levels["metadata.version"] == 34
+    older = start(
+        unstable__feature__versions__enable="true", cluster__features="metadata.version=33"
+    )
+    assert older.levels["metadata.version"] == 33
+
+
 def test_level_0_removes_a_feature_and_each_record_has_its_epoch() -> None:
     features = FinalizedFeatures({"metadata.version": 27, "group.version": 1, "kraft.version": 0})
     assert (features.levels, features.epoch) == ({"metadata.version": 27, "group.version": 1}, 2)

@@ -47,19 +47,21 @@ def test_a_key_may_name_a_group_with_a_colon_since_kafka_4_3(
 
 def test_a_record_is_appended_to_the_partition_of_its_key() -> None:
     cluster = make_cluster(1)
-    refusal = cluster.share.log.append(KEY, (b"key", b"value"), NOW_MS)
+    refusal = cluster.share.log.append(KEY, (b"\0\1key", b"value"), NOW_MS)
     assert refusal is not None
     assert refusal.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
     topic = ensure_internal_topic(cluster, SHARE_GROUP_STATE)
     assert topic is not None
     assert (len(topic.partitions), topic.config["cleanup.policy"]) == (50, ("delete",))
 
-    assert cluster.share.log.append(KEY, (b"key", b"value"), NOW_MS) is None
+    assert cluster.share.log.append(KEY, (b"\0\1key", b"value"), NOW_MS) is None
 
     partition = cluster.share.log.partition(KEY)
     assert partition is not None
     (batch,) = partition.log.rewind()
-    assert [(record.key, record.value) for record in read_records(batch)] == [(b"key", b"value")]
+    assert [(record.key, record.value) for record in read_records(batch)] == [
+        (b"\0\1key", b"value")
+    ]
 
 
 def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
@@ -69,8 +71,8 @@ def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
     assert partition is not None
 
     partition.isr = partition.isr[:1]
-    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None
+    assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is not None
     partition.isr = partition.replicas
-    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is None
+    assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is None
     cluster.set_leader(partition, NO_LEADER, NOW_MS)
-    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None
+    assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is not None

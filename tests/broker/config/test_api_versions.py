@@ -5,8 +5,10 @@ import pytest
 from broker.config.api_versions import (
     api_versions_problem,
     emulated_release,
+    features_release_of,
     named_apis,
     parse_api_versions,
+    version_limits,
 )
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
@@ -76,3 +78,22 @@ def test_a_release_is_found_without_its_patch_number(
     elements: tuple[str, ...], release: tuple[int, ...]
 ) -> None:
     assert emulated_release(elements) == release
+
+
+@pytest.mark.parametrize(
+    ("limits", "version"),
+    [("", 6), ("4.1", 6), ("4.0", None), ("InitProducerId=3", None), ("initproducerid=-1", None)],
+)
+def test_unstable_versions_are_served_unless_the_api_is_limited(
+    limits: str, version: int | None
+) -> None:
+    values = BrokerConfig.from_overrides({KEY: limits, "unstable.api.versions.enable": "true"})
+    added = () if version is None else (f"InitProducerId={version}",)
+    assert version_limits(values) == values[KEY] + added
+    assert version_limits(BrokerConfig.from_overrides({KEY: limits})) == values[KEY]
+
+
+def test_unstable_levels_of_features_are_those_of_a_later_release() -> None:
+    values = BrokerConfig.from_overrides({"unstable.feature.versions.enable": "true"})
+    assert features_release_of(values) == (4, 4, 1)
+    assert features_release_of(BrokerConfig.from_overrides({})) == (4, 4)

@@ -95,7 +95,7 @@ def test_the_keys_of_kafkas_authorizer_are_accepted() -> None:
     }
     config = BrokerConfig(keys)
     assert {name: config[name] for name in keys} == keys
-    assert not any(BROKER_KEYS[name].is_enforced for name in keys)
+    assert all(BROKER_KEYS[name].is_enforced for name in keys)
 
 
 def test_an_unknown_key_without_a_similar_one_gets_no_suggestion() -> None:

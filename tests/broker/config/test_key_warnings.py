@@ -2,18 +2,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.effects import NO_AUTHORIZATION, NO_JAAS, NO_OPTIONS, NO_PLUGINS, Effect
+from broker.config.effects import NO_JAAS, NO_OPTIONS, NO_PLUGINS, Effect
 from broker.config.key_warnings import effect_of, ineffective_keys, warn_of_keys
 from broker.config.topic_keys import TOPIC_KEYS
 
 RELEASE = (4, 4)
-AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 def test_a_key_that_kafka_acts_on_gets_a_line_with_the_reason() -> None:
     texts = {
-        "authorizer.class.name": AUTHORIZER,
+        "authorizer.class.name": "acl",
         "super.users": "User:admin",
+        "alter.config.policy.class.name": "a.B",
         "num.network.threads": "9",
         "num.partitions": "3",
         "no.such.key": "1",
@@ -21,11 +21,8 @@ def test_a_key_that_kafka_acts_on_gets_a_line_with_the_reason() -> None:
     with capture_logs() as lines:
         warn_of_keys(BROKER_KEYS, texts, RELEASE)
 
-    expected = {"event": "a key has no effect", "log_level": "warning", "reason": NO_AUTHORIZATION}
-    assert lines == [
-        {**expected, "key": "authorizer.class.name"},
-        {**expected, "key": "super.users"},
-    ]
+    expected = {"event": "a key has no effect", "log_level": "warning", "reason": NO_PLUGINS}
+    assert lines == [{**expected, "key": "alter.config.policy.class.name"}]
 
 
 def test_the_default_of_a_key_is_silent() -> None:
@@ -37,9 +34,9 @@ def test_the_default_of_a_key_is_silent() -> None:
 
 
 def test_a_key_that_the_release_does_not_have_is_silent() -> None:
-    texts = {"config.providers": "env"}
-    assert ineffective_keys(BROKER_KEYS, texts, (4, 1)) == {}
-    assert ineffective_keys(BROKER_KEYS, texts, (4, 2)) != {}
+    texts = {"group.share.dlq.manager.class.name": "org.example.Manager"}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 3)) == {}
+    assert ineffective_keys(BROKER_KEYS, texts, (4, 4)) != {}
 
 
 def test_keys_of_topics_get_a_line_as_well() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from broker.fetch.dead_letter_queue import BACKOFF_MAX_MS, BACKOFF_MS, RECORDS_PER_STEP, backoff_ms
 from protocol.errors import ErrorCode
-from protocol.records import Record, read_records
+from protocol.records import COMPRESSION_NAMES, Record, read_header, read_records
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.share_driver import (
     ACCEPT,
@@ -107,6 +107,22 @@ def test_a_record_after_its_last_delivery_is_a_dead_letter() -> None:
         b"Offset delivery count exceeded the threshold."
     )
     assert driver.acquire(1) == []
+
+
+@pytest.mark.parametrize("name", COMPRESSION_NAMES[1:])
+def test_dead_letters_are_compressed_as_their_queue_asks(name: str) -> None:
+    driver = dead_driver(has_queue=False)
+    create_queue(driver, **{"compression.type": name})
+    driver.configure("errors.deadletterqueue.copy.record.enable", "true")
+
+    reject(driver, b"a" * 1000, b"b" * 1000)
+
+    topic = driver.cluster.topics.get(QUEUE)
+    assert topic is not None
+    (batch,) = topic.partitions[0].log.rewind()
+    assert COMPRESSION_NAMES[read_header(batch, 0).attributes & 7] == name
+    assert len(batch) < 1000
+    assert [record.value for record in queued(driver)] == [b"a" * 1000, b"b" * 1000]
 
 
 @pytest.mark.parametrize("is_copied", [False, True])

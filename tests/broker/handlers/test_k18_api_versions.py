@@ -113,6 +113,24 @@ def test_features_come_with_their_epoch() -> None:
     assert features_of(cluster, 4)[1].finalized_features_epoch == cluster.features.epoch
 
 
+def test_unstable_versions_of_apis_and_levels_of_features_are_advertised() -> None:
+    cluster = make_cluster(
+        2,
+        **{
+            "broker.1.unstable.api.versions.enable": "true",
+            "unstable.feature.versions.enable": "true",
+        },
+    )
+    supported, response = features_of(cluster, 4)
+    assert supported["metadata.version"] == (7, 34)
+    assert cluster.features.level("metadata.version") == 34
+    versions = {key.api_key: key.max_version for key in response.api_keys}
+    assert versions[ApiKey.INIT_PRODUCER_ID] == 6
+    others = call(cluster, messages.ApiVersionsRequest(version=0), 0, broker_id=2)
+    versions = {key.api_key: key.max_version for key in others.api_keys}
+    assert versions[ApiKey.INIT_PRODUCER_ID] == 5
+
+
 def test_version_3_leaves_out_features_whose_lowest_level_is_0() -> None:
     assert list(features_of(make_cluster(1), 3)[0]) == ["metadata.version"]
 

@@ -124,6 +124,14 @@ def test_keys_of_the_authorizer_are_described_as_secrets_where_they_are_set() ->
     assert (entry.config_type, entry.is_sensitive, entry.read_only) == (0, True, True)
 
 
+def test_the_authorizer_is_described_with_the_name_of_its_class() -> None:
+    cluster = new_cluster(authorizer_class_name="acl", super_users="User:ANONYMOUS")
+    entry = the_one_entry(describe(cluster, (BROKER, "1", ["authorizer.class.name"]), version=4))
+    assert entry.value == "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    assert (entry.config_source, entry.read_only) == (4, True)
+    assert {synonym.value for synonym in entry.synonyms} == {entry.value, ""}
+
+
 def test_the_time_of_a_mutation_is_described_as_an_integer() -> None:
     entry = the_one_entry(
         describe(new_cluster(), (BROKER, "1", ["controller.mutation.time.us"]), version=4)

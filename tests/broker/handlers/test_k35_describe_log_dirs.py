@@ -3,8 +3,10 @@ from typing import Any
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.paused_followers import pause_follower, resume_follower
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.cluster.replicated_log import append, replicated
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(1, 6)
@@ -86,3 +88,22 @@ def test_each_directory_has_its_replicas() -> None:
     response = call(cluster, messages.DescribeLogDirsRequest(version=5, topics=None), 5)
     found = [(result.log_dir, sizes(result), result.is_cordoned) for result in response.results]
     assert found == [("/a", {"t": {0: 0, 1: 0}}, False), ("/b", {}, True)]
+
+
+def test_a_replica_that_is_behind_has_the_size_of_what_it_has_fetched() -> None:
+    cluster, _topic, partition = replicated()
+    append(cluster, b"both")
+    both_bytes = partition.log.size_bytes
+    pause_follower(cluster, partition, 2, NOW_MS)
+    append(cluster, b"not fetched")
+
+    def found(broker_id: int) -> list[int]:
+        (described,) = describe(cluster, None, broker_id=broker_id).topics[0].partitions
+        return [described.partition_size, described.offset_lag]
+
+    assert found(1) == [partition.log.size_bytes, 0]
+    assert found(2) == [both_bytes, 0]
+    cluster.delete_records_before(partition, 2, NOW_MS)
+    assert found(2) == [0, 0]
+    resume_follower(cluster, partition, 2, NOW_MS)
+    assert found(2) == found(1)

@@ -536,3 +536,33 @@ def test_any_alterations_leave_a_topic_with_a_valid_configuration(
         assert overrides == {}
         is_unknown = result.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
         assert bool(result.error_message) != is_unknown
+
+
+def test_a_change_may_bring_the_providers_of_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka checks a value with the providers of the same layer, and applies it with all."""
+    monkeypatch.setenv("LIMIT", "7")
+    monkeypatch.setenv("WORD", "many")
+    cluster = new_cluster()
+    name = "max.connections"
+    kind = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    providers = [("config.providers", SET, "vars"), ("config.providers.vars.class", SET, kind)]
+
+    alone = alter(cluster, (BROKER, "1", [(name, SET, "${vars:LIMIT}")]))
+    wrong = alter(cluster, (BROKER, "1", [*providers, (name, SET, "${vars:WORD}")]))
+    right = alter(cluster, (BROKER, "1", [*providers, (name, SET, "${vars:LIMIT}")]))
+
+    refused = f"Invalid value ${{vars:LIMIT}} for configuration {name}: Not a number of type INT"
+    assert outcome(alone) == [(ErrorCode.INVALID_REQUEST, refused)]
+    refused = f"Invalid value ${{vars:WORD}} for configuration {name}"
+    assert outcome(wrong) == [(ErrorCode.INVALID_REQUEST, refused)]
+    assert outcome(right) == [OK]
+    assert cluster.config.for_broker(1)[name] == 7
+
+
+def test_a_provider_of_another_class_is_refused() -> None:
+    key = "config.providers.vault.class"
+    operations = [("config.providers", SET, "vault"), (key, SET, "org.example.Vault")]
+    results = alter(new_cluster(), (BROKER, "", operations))
+    reason = "Could not load config provider class or one of its dependencies"
+    refused = f"Invalid value org.example.Vault for configuration {key}: {reason}"
+    assert outcome(results) == [(ErrorCode.INVALID_REQUEST, refused)]

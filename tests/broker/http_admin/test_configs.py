@@ -23,7 +23,7 @@ def admin() -> Admin:
     admin = make_admin(
         2,
         **{
-            "authorizer.class.name": "a.B",
+            "alter.config.policy.class.name": "a.B",
             "delegation.token.secret.key": "s",
             "num.network.threads": "5",
         },
@@ -40,7 +40,7 @@ def test_keys_say_whether_they_act(admin: Admin) -> None:
     views = list_set_configs(admin, ConfigsQuery())
     found = [(view.resource_type, view.resource_name, view.name, view.effect) for view in views]
     assert found == [
-        ("broker", "", "authorizer.class.name", "missing"),
+        ("broker", "", "alter.config.policy.class.name", "missing"),
         ("broker", "", "delegation.token.secret.key", "acts"),
         ("broker", "", "min.insync.replicas", "acts"),
         ("broker", "", "num.network.threads", "unseen"),
@@ -54,13 +54,13 @@ def test_keys_say_whether_they_act(admin: Admin) -> None:
 def test_a_secret_is_not_shown(admin: Admin) -> None:
     values = {view.name: view.value for view in list_set_configs(admin, ConfigsQuery())}
     assert values["delegation.token.secret.key"] is None
-    assert values["authorizer.class.name"] == "a.B"
+    assert values["alter.config.policy.class.name"] == "a.B"
 
 
 def test_one_effect_is_a_filter_and_the_number_has_a_limit(admin: Admin) -> None:
     missing = list_set_configs(admin, ConfigsQuery(effect="missing", limit=2))
     assert [view.name for view in missing] == [
-        "authorizer.class.name",
+        "alter.config.policy.class.name",
         "leader.replication.throttled.rate",
     ]
     assert list_set_configs(admin, ConfigsQuery(limit=0)) == []

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from broker.authorization.authorizer import DEFAULT_DENY
+from broker.authorization.checks import WRITE_TOPIC, Denial
 from broker.groups.results import JoinResult
 from broker.http_admin.operation import encode_result
 from broker.http_admin.search import (
@@ -13,6 +15,7 @@ from broker.http_admin.search import (
     search_topics,
 )
 from broker.http_admin.topics import NewTopicBody, create_topic
+from broker.journal.lines import Entry
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
@@ -72,6 +75,11 @@ async def test_the_whole_journal_is_searched_newest_first() -> None:
     assert await found(search="METADATA", limit=2, offset=1) == (498, [498, 497])
     assert await found(search="produce orders unknown_topic") == (1, [1])
     assert await found(search="produce payments") == (0, [])
+    assert await found(search="denied") == (0, [])
+    for line in admin.journal:
+        if isinstance(line, Entry) and line.number == 1:
+            line.context.denials = (Denial(WRITE_TOPIC, "orders", DEFAULT_DENY),)
+    assert await found(search="denied produce") == (1, [1])
 
 
 async def test_a_page_that_was_read_before_has_only_what_changed() -> None:

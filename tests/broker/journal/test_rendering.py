@@ -7,7 +7,10 @@ from uuid import UUID
 import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.authorization.authorizer import DEFAULT_DENY
+from broker.authorization.checks import WRITE_TOPIC, Denial
 from broker.cluster.cluster import Cluster
+from broker.journal.lines import Entry
 from broker.journal.rendering import JournalFilter, describe_line, may_show_config
 from protocol import messages
 from protocol.json_view import HIDDEN
@@ -135,6 +138,25 @@ def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
     assert first["shadow_throttle_times_ms"]["producer_byte_rate"] > 0
     assert first["throttle_time_ms"] == 0
     assert second["shadow_throttle_times_ms"] == {}
+
+
+def test_a_denied_request_is_found_and_shown_with_what_decided(client: Client) -> None:
+    journal = client.dispatcher.journal
+    [_, refused, *_] = [line for line in journal if isinstance(line, Entry)]
+    refused.context.denials = (Denial(WRITE_TOPIC, "nowhere", DEFAULT_DENY),)
+
+    assert shown(client, 2)["denials"] == [
+        {
+            "operation": "WRITE",
+            "resource_type": "TOPIC",
+            "resource_name": "nowhere",
+            "rule": "DefaultDeny",
+            "acl": None,
+        }
+    ]
+    assert shown(client, 1)["denials"] == []
+    assert found(client, denied=True) == [2]
+    assert found(client, denied=False) == [1, 3, 4]
 
 
 def test_bodies_can_be_left_out(client: Client) -> None:

@@ -1,0 +1,138 @@
+"""The part of the admin client for access control lists.
+
+Source: Kafka's `KafkaAdminClient`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TypeVar
+
+from client.errors import ApiError, error_of
+from client.group_admin import ResponseT
+from client.resources import (
+    AccessControlEntry,
+    AclBinding,
+    Address,
+    ResourcePattern,
+)
+from protocol import messages
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
+
+ALL_ACLS = AclBinding()
+_CodeT = TypeVar("_CodeT", bound=IntEnum)
+
+
+class AclAdmin(ABC):
+    """The methods of `Admin` for access control lists."""
+
+    @abstractmethod
+    def _ask(
+        self, request: "messages.Request[ResponseT]", address: Address | None = None
+    ) -> ResponseT: ...
+
+    def describe_acls(self, acl_filter: AclBinding = ALL_ACLS) -> list[AclBinding]:
+        """Return the rules that a filter selects, by default all.
+
+        Raises:
+            ApiError: the broker refuses the request.
+        """
+        pattern, entry = acl_filter
+        request = messages.DescribeAclsRequest(
+            resource_type_filter=pattern.resource_type,
+            resource_name_filter=pattern.name,
+            pattern_type_filter=pattern.pattern_type,
+            principal_filter=entry.principal,
+            host_filter=entry.host,
+            operation=entry.operation,
+            permission_type=entry.permission_type,
+        )
+        response = self._ask(request)
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            raise error
+        return [
+            AclBinding(
+                _pattern(resource.resource_type, resource.resource_name, resource.pattern_type),
+                _entry(acl.principal, acl.host, acl.operation, acl.permission_type),
+            )
+            for resource in response.resources
+            for acl in resource.acls
+        ]
+
+    def create_acls(self, acls: Sequence[AclBinding]) -> list[ApiError | None]:
+        """Add rules; return the outcomes in their order. A rule that there is stays.
+
+        The broker refuses what only a filter has, such as no principal.
+        """
+        creation = messages.CreateAclsRequest.AclCreation
+        request = messages.CreateAclsRequest(
+            creations=[
+                creation(
+                    resource_type=pattern.resource_type,
+                    resource_name=pattern.name or "",
+                    resource_pattern_type=pattern.pattern_type,
+                    principal=entry.principal or "",
+                    host=entry.host or "",
+                    operation=entry.operation,
+                    permission_type=entry.permission_type,
+                )
+                for pattern, entry in acls
+            ]
+        )
+        results = self._ask(request).results
+        return [error_of(result.error_code, result.error_message) for result in results]
+
+    def delete_acls(self, filters: Sequence[AclBinding]) -> list[list[AclBinding] | ApiError]:
+        """Remove the rules that each filter selects; return them in the order of the filters."""
+        filter_class = messages.DeleteAclsRequest.DeleteAclsFilter
+        request = messages.DeleteAclsRequest(
+            filters=[
+                filter_class(
+                    resource_type_filter=pattern.resource_type,
+                    resource_name_filter=pattern.name,
+                    pattern_type_filter=pattern.pattern_type,
+                    principal_filter=entry.principal,
+                    host_filter=entry.host,
+                    operation=entry.operation,
+                    permission_type=entry.permission_type,
+                )
+                for pattern, entry in filters
+            ]
+        )
+        return [_deleted(result) for result in self._ask(request).filter_results]
+
+
+def _deleted(
+    result: "messages.DeleteAclsResponse.DeleteAclsFilterResult",
+) -> list[AclBinding] | ApiError:
+    error = error_of(result.error_code, result.error_message)
+    for acl in result.matching_acls:
+        error = error or error_of(acl.error_code, acl.error_message)
+    return error or [
+        AclBinding(
+            _pattern(acl.resource_type, acl.resource_name, acl.pattern_type),
+            _entry(acl.principal, acl.host, acl.operation, acl.permission_type),
+        )
+        for acl in result.matching_acls
+    ]
+
+
+def _pattern(resource_type: int, name: str, pattern_type: int) -> ResourcePattern:
+    return ResourcePattern(
+        _known(ResourceType, resource_type), name, _known(PatternType, pattern_type)
+    )
+
+
+def _entry(principal: str, host: str, operation: int, permission_type: int) -> AccessControlEntry:
+    return AccessControlEntry(
+        principal,
+        host,
+        _known(AclOperation, operation),
+        _known(PermissionType, permission_type),
+    )
+
+
+def _known(kind: type[_CodeT], code: int) -> _CodeT:
+    """Return the member of a code; UNKNOWN for one of a later release."""
+    return kind(code) if code in kind.__members__.values() else kind(0)

@@ -1,0 +1,88 @@
+import pytest
+
+from broker.authorization.acl import AclOperation, PermissionType, ResourceType
+from broker.authorization.authorizer import DEFAULT_DENY
+from broker.authorization.checks import ALTER_CLUSTER, READ_TOPIC, WRITE_TOPIC, Denial
+from broker.errors import Refusal
+from broker.request.authorization import (
+    authorized_operations,
+    is_allowed,
+    may_any,
+    refuse_cluster_operation,
+)
+from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
+
+SUPPORTED = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
+
+
+def context_of(principal: str = "alice", client_host: str = "10.0.0.1") -> RequestContext:
+    return make_context(ApiKey.METADATA, 12, principal=principal, client_host=client_host)
+
+
+def test_without_an_authorizer_everything_is_allowed_and_nothing_noted() -> None:
+    cluster, context = make_cluster(1), context_of()
+    assert is_allowed(context, cluster, WRITE_TOPIC, "t")
+    assert refuse_cluster_operation(context, cluster, ALTER_CLUSTER) is None
+    assert may_any(context, cluster, AclOperation.WRITE, ResourceType.TOPIC)
+    assert authorized_operations(context, cluster, ResourceType.TOPIC, "t", SUPPORTED) == SUPPORTED
+    assert context.denials == ()
+
+
+def test_the_user_of_a_request_and_its_host_are_authorized() -> None:
+    cluster = acl_cluster(super_users="User:admin")
+    authorizer_of(cluster).add(acl("t", principal="User:alice", host="10.0.0.0/24"))
+    assert is_allowed(context_of(), cluster, READ_TOPIC, "t")
+    assert not is_allowed(context_of(client_host="10.0.1.1"), cluster, READ_TOPIC, "t")
+    assert not is_allowed(context_of("bob"), cluster, READ_TOPIC, "t")
+    assert not is_allowed(context_of(), cluster, WRITE_TOPIC, "t")
+    assert is_allowed(context_of("admin"), cluster, WRITE_TOPIC, "t")
+
+
+def test_denials_are_noted_in_their_order_with_the_rule_that_decided() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of()
+    deny = acl("t", AclOperation.ALL, principal="User:*", permission_type=PermissionType.DENY)
+    authorizer_of(cluster).add(deny)
+    assert not is_allowed(context, cluster, READ_TOPIC, "t")
+    assert not is_allowed(context, cluster, WRITE_TOPIC, "u")
+    assert not is_allowed(context, cluster, WRITE_TOPIC, "v", is_noted=False)
+    assert context.denials == (
+        Denial(READ_TOPIC, "t", deny),
+        Denial(WRITE_TOPIC, "u", DEFAULT_DENY),
+    )
+
+
+def test_an_operation_on_the_cluster_is_refused_with_its_error() -> None:
+    cluster = acl_cluster(super_users="")
+    refusal = refuse_cluster_operation(context_of(), cluster, ALTER_CLUSTER)
+    assert refusal == Refusal(
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request needs ALTER permission."
+    )
+    authorizer_of(cluster).add(
+        acl(
+            "kafka-cluster",
+            AclOperation.ALTER,
+            principal="User:alice",
+            resource_type=ResourceType.CLUSTER,
+        )
+    )
+    assert refuse_cluster_operation(context_of(), cluster, ALTER_CLUSTER) is None
+
+
+@pytest.mark.parametrize(("user", "may"), [("alice", True), ("bob", False)])
+def test_one_topic_is_enough_for_an_operation_on_any(user: str, may: bool) -> None:
+    cluster, context = acl_cluster(super_users=""), context_of(user)
+    authorizer_of(cluster).add(acl("t", AclOperation.WRITE, principal="User:alice"))
+    assert may_any(context, cluster, AclOperation.WRITE, ResourceType.TOPIC) is may
+    assert not may_any(context, cluster, AclOperation.WRITE, ResourceType.GROUP)
+
+
+def test_authorized_operations_are_those_of_rules_and_what_they_imply() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of()
+    authorizer_of(cluster).add(acl("t", principal="User:alice"))
+    found = authorized_operations(context, cluster, ResourceType.TOPIC, "t", SUPPORTED)
+    assert found == {AclOperation.READ, AclOperation.DESCRIBE}
+    assert context.denials == ()

@@ -1,0 +1,130 @@
+"""kafka-acls.sh of Kafka 4.4 and `mock-kafka acls`: the same lines and effects."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mock_kafka import cli
+from scenarios.maven import CannotRunError
+from tests.differential.clusters import Setup, our_cluster
+from tests.differential.tools import Session, ToolProcess, compile_tools
+
+pytestmark = pytest.mark.xdist_group("jvm")
+
+ALLOW = "--allow-principal User:~alice"
+FROM_RANGE = "--allow-principal User:* --allow-host 10.0.0.1 --allow-host 10.1.0.0/16"
+COMMANDS = (
+    "--list",
+    f"--add {ALLOW} --operation Read --operation Describe --topic ~t --topic ~u",
+    f"--add {ALLOW} --operation READ --operation Write --topic ~t",
+    f"--add {ALLOW} --operation Read --topic ~t",
+    "--list --topic ~t",
+    f"--add {ALLOW} {FROM_RANGE} --group ~g --topic ~p --resource-pattern-type prefixed",
+    "--list --group ~g --resource-pattern-type prefixed",
+    "--list --topic ~p1 --resource-pattern-type match",
+    "--list --topic ~p1 --resource-pattern-type any",
+    f"--add {ALLOW} --deny-principal User:~bob --deny-host 10.0.0.2 --operation Alter --cluster",
+    f"--add --producer --idempotent {ALLOW} --topic ~w --transactional-id ~x",
+    f"--add --consumer {ALLOW} --topic ~w --group ~g",
+    f"--add --producer --consumer {ALLOW} --topic ~b --group ~b",
+    "--list --topic ~w --topic ~b --transactional-id ~x --group ~g --group ~b",
+    f"--add {ALLOW} --operation CreateTokens --user-principal User:~bob",
+    f"--add {ALLOW} --operation Describe --delegation-token ~d",
+    "--list --user-principal User:~bob --delegation-token ~d --cluster",
+    "--list",
+    "--list --principal User:~alice --principal User:~bob",
+    "--list --principal User:~nobody",
+    f"--remove --force {ALLOW} --operation Read --topic ~t",
+    "--list --topic ~t",
+    "--remove --force --topic ~t",
+    "--list --topic ~t",
+    f"--remove --force --producer {ALLOW} --topic ~w",
+    "--list --topic ~w",
+    "--remove --force --topic ~p1 --resource-pattern-type match",
+    "--remove --force --topic ~u --topic ~w --topic ~b --group ~b --group ~g --transactional-id ~x",
+    "--remove --force --group ~g --resource-pattern-type prefixed",
+    "--remove --force --cluster --delegation-token ~d --user-principal User:~bob",
+    "--list",
+)
+"""They leave nothing for the other tool."""
+USAGE_ERRORS = (
+    f"--add {ALLOW} --operation Read --user-principal User:~x --operation CreateTokens",
+    f"--add {ALLOW} --operation Read",
+    "--add --topic ~t --operation Read",
+    f"--add {ALLOW} --operation Write --group ~g",
+    f"--add {ALLOW} --operation Read --topic ~t --resource-pattern-type match",
+    f"--add --producer {ALLOW} --group ~g",
+    f"--add --producer {ALLOW} --topic ~t --operation Read",
+    f"--add --idempotent {ALLOW} --topic ~t",
+    f"--add --consumer {ALLOW} --topic ~t",
+    f"--add --consumer {ALLOW} --topic ~t --group ~g --cluster",
+    "--add --consumer --topic ~t --group ~g --deny-principal User:~x",
+    f"--list --topic ~t {ALLOW}",
+    "--remove --topic ~t --principal User:~x",
+)
+ERRORS = (
+    "--add --allow-principal alice --operation Read --topic ~t",
+    f"--add {ALLOW} --allow-host 10.0.0.0/33 --operation Read --topic ~t",
+)
+
+
+@pytest.fixture
+def kafkas(tmp_path: Path) -> Iterator[tuple[ToolProcess, str]]:
+    """Kafka's tools on a cluster of ours with an authorizer, and its bootstrap servers."""
+    try:
+        tools = compile_tools(tmp_path, "4.4")
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    config = {"authorizer.class.name": "acl", "super.users": "User:ANONYMOUS"}
+    setup = Setup("4.4", config=config)
+    with our_cluster(setup) as cluster, ToolProcess(tools, cluster, tmp_path) as process:
+        host, port = cluster.address(1, "PLAINTEXT")
+        yield process, f"{host}:{port}"
+
+
+def run_ours(servers: str, words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    capsys.readouterr()
+    try:
+        status = cli.main(["acls", "--bootstrap-server", servers, *shlex.split(words)])
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_both_tools_print_the_same(
+    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    process, servers = kafkas
+    session = Session("acls", tuple(f"acls {words}" for words in COMMANDS))
+    expected = [result.output for result in process.run(session, "kafkas-")]
+    found = []
+    for words in COMMANDS:
+        status, output, errors = run_ours(servers, words.replace("~", "ours-"), capsys)
+        assert (status, errors) == (0, ""), words
+        found.append(output.replace("ours-", "~"))
+    for words, ours, kafka in zip(COMMANDS, found, expected, strict=True):
+        assert sorted(lines(ours)) == sorted(lines(kafka)), words
+
+
+def lines(output: str) -> list[str]:
+    """Return lines without the space in front of the first rule of a list, which has any order."""
+    return [line.strip(" ") for line in output.splitlines()]
+
+
+def test_both_tools_refuse_the_same(
+    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    process, servers = kafkas
+    commands = (*USAGE_ERRORS, *ERRORS)
+    session = Session("acls", tuple(f"acls {words}" for words in commands))
+    for words, result in zip(commands, process.run(session, "kafkas-"), strict=True):
+        status, _, errors = run_ours(servers, words.replace("~", "kafkas-"), capsys)
+        assert (status, result.status) == (2 if words in USAGE_ERRORS else 1, "1"), words
+        last = errors.splitlines()[-1].replace("kafkas-", "~")
+        message = last.removeprefix("mock-kafka acls: error: ")
+        message = message.removeprefix("Error while executing ACL command: ")
+        message = message.partition("[ALL, ")[0].strip()  # Kafka's list has any order
+        assert message in result.errors + result.output, words
