@@ -11,7 +11,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
-from protocol.records import COMPRESSION_NAMES, RECORD_BYTES_MAX
+from protocol.records import COMPRESSION_NAMES, LOG_OVERHEAD_BYTES, RECORD_BYTES_MAX
 
 NO_LEADER = -1
 TIMESTAMP_MAX = 2**63 - 1
@@ -144,6 +144,8 @@ class Topic:
     max_message_bytes: int = 0
     record_bytes_max: int = RECORD_BYTES_MAX
     segment_bytes: int = 0
+    batch_length_max: int = 0
+    """The largest length in the header of a batch that is within both."""
     min_insync_replicas: int = 1
     is_compacted: bool = False
     is_log_append_time: bool = False
@@ -187,6 +189,8 @@ class Topic:
         cleanup_policy = config["cleanup.policy"]
         self.max_message_bytes = config["max.message.bytes"]
         self.segment_bytes = config["segment.bytes"]
+        size_max = min(self.max_message_bytes, self.segment_bytes)
+        self.batch_length_max = size_max - LOG_OVERHEAD_BYTES
         self.min_insync_replicas = config["min.insync.replicas"]
         self.segment_settings = SegmentSettings.of(config)
         self.is_compacted = "compact" in cleanup_policy

@@ -12,7 +12,6 @@ from typing import TypeAlias
 from broker.cluster.topics import Topic
 from broker.produce.batch_refusal import (
     INVALID_IN_LOG,
-    LARGER_THAN_SEGMENT,
     TOO_LARGE,
     BatchRefusal,
 )
@@ -160,22 +159,23 @@ def check_batch(
         base_sequence,
         _count,
     ) = header
-    size = length + _LOG_OVERHEAD_BYTES
-    if base_offset != 0:
-        return INVALID_IN_LOG
-    if size > topic.max_message_bytes:
-        return TOO_LARGE
+    if base_offset or length > topic.batch_length_max:
+        if base_offset:
+            return INVALID_IN_LOG
+        if length + _LOG_OVERHEAD_BYTES > topic.max_message_bytes:
+            return TOO_LARGE
+        if crc32c(covered) == crc:  # larger than a segment, which comes behind errors of records
+            return check_records(header, covered, topic, partition_index, now_ms)
+        return _CORRUPT
     if crc32c(covered) != crc:
         return _CORRUPT
-    getter, known = SHAPES[length]
+    unpack, known = SHAPES[length]
     if (
-        (getter(covered) not in known and not learn_single(length, covered))
-        or topic.checks_records
-        or max_timestamp > now_ms + topic.timestamp_after_max_ms
+        (unpack(covered) not in known and not learn_single(length, covered))
         or max_timestamp != base_timestamp
-        or (producer_id >= 0 and base_sequence < 0)
+        or (max_timestamp > now_ms and max_timestamp > now_ms + topic.timestamp_after_max_ms)
+        or topic.checks_records
+        or (base_sequence < 0 and producer_id >= 0)
     ):
         return check_records(header, covered, topic, partition_index, now_ms)
-    if size > topic.segment_bytes:
-        return LARGER_THAN_SEGMENT
     return None

@@ -4,8 +4,8 @@ Most of them look like one before: of the same size, with a key of the same size
 the places of the lengths are the same, too, and to compare these is enough.
 """
 
-from collections.abc import Callable
-from operator import itemgetter
+from collections.abc import Callable, Iterable
+from struct import Struct
 from typing import Any, Final
 
 from protocol.record_columns import record_layout
@@ -30,7 +30,7 @@ _KNOWN_MAX = 4
 
 Shape = tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[Any, ...], ...]]
 """What returns the bytes at some places of a batch, and these bytes of batches that were sound."""
-_UNKNOWN: Final[Shape] = (itemgetter(0), ())
+_UNKNOWN: Final[Shape] = (lambda _covered: (), ())
 
 
 class _Shapes(dict[int, Shape]):
@@ -41,8 +41,8 @@ class _Shapes(dict[int, Shape]):
 
 
 SHAPES: Final = _Shapes()
-_PLACES: Final[dict[int, tuple[Any, ...]]] = {}
-"""What the getter of a shape returns."""
+_FORMATS: Final[dict[int, str]] = {}
+"""Which bytes the first part of a shape returns, for `struct`."""
 
 
 def learn_single(length: int, covered: bytes | bytearray | memoryview) -> bool:
@@ -65,15 +65,25 @@ def learn_single(length: int, covered: bytes | bytearray | memoryview) -> bool:
     if stop != len(data) or data[delta_at] or offset_at != delta_at + 1 or data[offset_at]:
         return False
     if length < COPIED_BYTES_MAX:
-        value_at = [at for at in lengths[:-1] if at > offset_at]
-        places = (slice(0, 6), slice(_COUNT_AT, offset_at + 1), *value_at, -1)
-        _remember(length, places, data)
+        _remember(length, (*range(6), *range(_COUNT_AT, offset_at + 1), *lengths), data)
     return True
 
 
-def _remember(length: int, places: tuple[Any, ...], data: bytes) -> None:
-    getter = itemgetter(*places)
+def _remember(length: int, places: Iterable[int], data: bytes) -> None:
+    layout = _format(places, len(data))
+    unpack = Struct(layout).unpack
     _before, known = SHAPES[length]
-    kept = known[1 - _KNOWN_MAX :] if _PLACES.get(length) == places else ()
-    _PLACES[length] = places
-    SHAPES[length] = (getter, (*kept, getter(data)))
+    kept = known[1 - _KNOWN_MAX :] if _FORMATS.get(length) == layout else ()
+    _FORMATS[length] = layout
+    SHAPES[length] = (unpack, (*kept, unpack(data)))
+
+
+def _format(places: Iterable[int], size: int) -> str:
+    """Return the format of the bytes at some places of so many bytes, in runs."""
+    layout, begin, stop = "", 0, 0
+    for place in (*sorted(places), size):
+        if place > stop or place == size:
+            layout += f"{stop - begin}s{place - stop}x"
+            begin = place
+        stop = place + 1
+    return layout

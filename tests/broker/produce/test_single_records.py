@@ -21,8 +21,8 @@ def nothing_remembered() -> Iterator[None]:
 
 
 def is_remembered(batch: bytes) -> bool:
-    getter, known = SHAPES[len(batch) - 12]
-    return getter(batch[CRC_START:]) in known
+    unpack, known = SHAPES[len(batch) - 12]
+    return unpack(batch[CRC_START:]) in known
 
 
 def learn(batch: bytes) -> bool:
@@ -88,7 +88,7 @@ def test_few_forms_of_one_size_are_remembered() -> None:
         flagged = bytearray(make_batch(b"a"))
         flagged[22] = flags & ~0x20
         assert learn(bytes(flagged))
-    _getter, known = SHAPES[len(flagged) - 12]
+    _unpack, known = SHAPES[len(flagged) - 12]
     assert len(known) == single_records._KNOWN_MAX
     assert learn(make_batch(b"", key=b"ka"))
     assert len(SHAPES[len(flagged) - 12][1]) == 1
