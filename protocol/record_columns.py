@@ -74,9 +74,9 @@ def record_layout(
     Raises:
         IndexError: it is cut off, or unusual.
     """
-    size, position = plain_varint(data, begin)
+    announced, position = plain_varint(data, begin)
     lengths = list(range(begin, position))
-    stop = position + (size >> 1)
+    stop = position + (announced >> 1)
     delta_at = position + 1
     _, offset_at = plain_varint(data, delta_at)
     position = offset_at + offset_bytes
@@ -90,7 +90,7 @@ def record_layout(
         elif size != 1:
             raise IndexError
     lengths.append(position)
-    if data[position] or position + 1 != stop:  # it has headers
+    if data[position] or position + 1 != stop or announced & 1:  # headers, or a negative size
         raise IndexError
     return lengths, delta_at, offset_at, stop, is_keyless
 

@@ -63,6 +63,17 @@ def test_few_or_unusual_records_are_left_to_others() -> None:
     assert equal_records(b"\0" * 200, 0, 0, 20) is None
 
 
+def test_records_that_announce_a_negative_size_are_left_to_others() -> None:
+    records = payload([b"abc"] * 20)
+    size = len(records) // 20
+    assert equal_records(records, 0, 0, 20) is not None
+    negative = b"".join(
+        bytes((records[at] | 1,)) + records[at + 1 : at + size]
+        for at in range(0, len(records), size)
+    )
+    assert equal_records(negative, 0, 0, 20) is None
+
+
 def test_a_record_costs_nearly_nothing() -> None:
     data = payload([b"v" * 100] * 1000)
     begin = len(payload([b"v" * 100] * 64))  # then each offset has two bytes

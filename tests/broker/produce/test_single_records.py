@@ -78,6 +78,7 @@ def test_batches_that_are_not_plain_are_left_to_the_full_check() -> None:
         make_batch(b"a" * 100, codec="gzip"),
         make_batch(b"a")[:-1] + b"\2",
         make_batch(b"a")[:HEADER_BYTES],
+        make_batch(b"a")[:HEADER_BYTES] + b"\x11" + make_batch(b"a")[HEADER_BYTES + 1 :],
     ):
         assert not learn(batch)
         assert not is_remembered(batch)
