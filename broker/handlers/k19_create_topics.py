@@ -26,7 +26,6 @@ Behaviour:
       error.
 
 Gaps:
-    - With validate_only the topic id is zero; Kafka generates one.
     - Internal topics cannot be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
     - There are no create-topic policies.
 """
@@ -188,7 +187,7 @@ def _create(
 
 def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> _Result:
     config = TopicConfig(cluster.shared_config, plan.overrides)
-    return _result(context, cluster, plan, _NO_TOPIC_ID, config)
+    return _result(context, cluster, plan, cluster.new_uuid(), config)
 
 
 def _result(
