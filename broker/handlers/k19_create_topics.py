@@ -6,6 +6,7 @@ Behaviour:
     - With an authorizer the client needs CREATE on the cluster, or on the topic
       (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE_CONFIGS on the topic the result has no counts
       and no configuration, and TOPIC_AUTHORIZATION_FAILED as topic_config_error_code.
+    - `__cluster_metadata` is INVALID_REQUEST.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
       topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
       INVALID_CONFIG, and the placement.
@@ -37,6 +38,8 @@ from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import (
+    CLUSTER_METADATA_TOPIC,
+    NO_CLUSTER_METADATA,
     NewTopic,
     TopicPlan,
     check_new_topic,
@@ -146,6 +149,8 @@ def _refuse_names(
     for name, count in paced(counts.items()):
         if count > 1:
             refusals[name] = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        elif name == CLUSTER_METADATA_TOPIC:
+            refusals[name] = NO_CLUSTER_METADATA
         elif not may_create_all and not is_allowed(context, cluster, CREATE_TOPIC, name):
             refusals[name] = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
     return refusals
