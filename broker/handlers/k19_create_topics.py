@@ -75,6 +75,8 @@ def handle_create_topics(
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
     refusals = _refuse_names(context, cluster, counts)
+    if counts.get(CLUSTER_METADATA_TOPIC) == 1:
+        refusals[CLUSTER_METADATA_TOPIC] = NO_CLUSTER_METADATA
     if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
@@ -149,8 +151,6 @@ def _refuse_names(
     for name, count in paced(counts.items()):
         if count > 1:
             refusals[name] = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        elif name == CLUSTER_METADATA_TOPIC:
-            refusals[name] = NO_CLUSTER_METADATA
         elif not may_create_all and not is_allowed(context, cluster, CREATE_TOPIC, name):
             refusals[name] = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
     return refusals
