@@ -74,9 +74,7 @@ def handle_create_topics(
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
-    refusals = _refuse_names(context, cluster, counts)
-    if counts.get(CLUSTER_METADATA_TOPIC) == 1:
-        refusals[CLUSTER_METADATA_TOPIC] = NO_CLUSTER_METADATA
+    refusals = _refuse_names(context, cluster, counts) | _refuse_cluster_metadata(counts)
     if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
@@ -154,6 +152,11 @@ def _refuse_names(
         elif not may_create_all and not is_allowed(context, cluster, CREATE_TOPIC, name):
             refusals[name] = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
     return refusals
+
+
+def _refuse_cluster_metadata(counts: Mapping[str, int]) -> dict[str, Refusal]:
+    is_requested = counts.get(CLUSTER_METADATA_TOPIC) == 1
+    return {CLUSTER_METADATA_TOPIC: NO_CLUSTER_METADATA} if is_requested else {}
 
 
 @may_pause
