@@ -86,7 +86,7 @@ def test_a_denial_in_a_session_comes_each_time_until_it_is_over(
     session_id = session_of(cluster, every, version=version)
 
     def go_on(epoch: int) -> Any:
-        rest = {"session_id": session_id, "session_epoch": epoch}
+        rest: dict[str, Any] = {"session_id": session_id, "session_epoch": epoch}
         return ask(cluster, {}, version=version, **rest)
 
     assert parts(go_on(1)) == {}
