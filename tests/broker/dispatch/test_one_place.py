@@ -18,6 +18,7 @@ from broker.authorization.acl import (
     PermissionType,
     ResourceType,
 )
+from broker.authorization.authorizer import Authorizer
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_replay import ProduceReplay
 from broker.handlers import k00_produce
@@ -189,6 +190,16 @@ def denied_topics(kind: Kind) -> tuple[int, int]:
 @every_kind
 def test_a_rule_that_denies_a_topic_refuses_every_request(kind: Kind) -> None:
     assert denied_topics(kind) == (COUNT * len(kind.produce.topics), 0)
+
+
+def test_a_request_that_is_replayed_asks_no_rule() -> None:
+    run = GuardedRun(KINDS["single"], **WITH_AUTHORIZER)
+    with counted_calls(Authorizer, "authorize") as asked:
+        send_all(run, KINDS["single"])
+    assert asked == []
+    with counted_calls(Authorizer, "authorize") as asked:
+        run.send_together(Produce(version=3))
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("name", ["transactional", "transactional, pipelined", "all"])
