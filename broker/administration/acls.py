@@ -163,7 +163,7 @@ def create_acls(
     if any(is_of_filters(acl) for acl in paced(acls)):
         return [FAILED] * len(acls)
     refusals = [refuse_acl(acl, metadata_version) for acl in paced(acls)]
-    pairs = zip(acls, refusals, strict=True)
+    pairs = paced(zip(acls, refusals, strict=True))
     new = {acl: None for acl, refusal in pairs if refusal is None and acl not in authorizer}
     if len(new) > CHANGES_MAX:
         return [refusal or TOO_MANY_CREATIONS for refusal in refusals]

@@ -140,9 +140,7 @@ class ProduceReplay:
             return 0, None
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
         if context.principal != session.principal:
-            if cluster.authorizer is not None:
-                return 0, None
-            context = self._renew_context(now_ms)
+            return 0, None
         context.now_ms, context.acknowledgements = now_ms, None
         is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]

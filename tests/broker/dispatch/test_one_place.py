@@ -194,12 +194,12 @@ def test_a_rule_that_denies_a_topic_refuses_every_request(kind: Kind) -> None:
 
 def test_a_request_that_is_replayed_asks_no_rule() -> None:
     run = GuardedRun(KINDS["single"], **WITH_AUTHORIZER)
-    with counted_calls(Authorizer, "authorize") as asked:
+    with counted_calls(Authorizer, "authorize") as decisions:
         send_all(run, KINDS["single"])
-    assert asked == []
-    with counted_calls(Authorizer, "authorize") as asked:
+    assert decisions == []
+    with counted_calls(Authorizer, "authorize") as decisions:
         run.send_together(Produce(version=3))
-    assert len(asked) == 1
+    assert len(decisions) == 1
 
 
 @pytest.mark.parametrize("name", ["transactional", "transactional, pipelined", "all"])
