@@ -5,7 +5,6 @@ import re
 from broker.authorization import checks
 from broker.authorization.acl import AclOperation, ResourceType
 from broker.authorization.checks import Check
-from protocol.errors import ErrorCode
 
 CHECKS = {name: value for name, value in vars(checks).items() if isinstance(value, Check)}
 NOT_OF_RULES = {AclOperation.UNKNOWN, AclOperation.ANY, AclOperation.ALL}
@@ -26,4 +25,3 @@ def test_a_check_is_about_one_operation_on_one_type() -> None:
     for name, check in CHECKS.items():
         assert check.operation not in NOT_OF_RULES, name
         assert check.resource_type not in {ResourceType.UNKNOWN, ResourceType.ANY}, name
-        assert check.error_code != ErrorCode.NONE, name
