@@ -92,6 +92,7 @@ class ShareGroups:
             self.groups.forget_all()
         if topic.name == SHARE_GROUP_STATE.name:
             self.states.forget_all()
+            self.log.forget_all()
         self.groups.forget_topic(topic.topic_id, now_ms)
         self.states.forget_topic(topic.topic_id, now_ms)
         for partition in topic.partitions:

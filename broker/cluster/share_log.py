@@ -12,11 +12,14 @@ from broker.share_groups.share_state import SharePartitionKey
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 from protocol.hash_order import joined_hash, string_hash
+from protocol.records import read_records
 from protocol.releases import DEFAULT_RELEASE, Release
 
 GROUPS_HAVE_COLONS_SINCE: Release = (4, 3)
 """First release that takes keys of groups whose id has a colon."""
 _UUID_TEXT_LENGTH_MAX = 24
+_SNAPSHOT_KEY = (0).to_bytes(2, "big")
+"""How the keys of snapshots begin; those of updates begin with 1."""
 
 
 class ShareLog:
@@ -27,6 +30,8 @@ class ShareLog:
         self._topics = topics
         self._partition_count: int = config[SHARE_GROUP_STATE.partition_count_key]
         self._compression_codec: int = config["share.coordinator.state.topic.compression.codec"]
+        self._snapshots: dict[int, SnapshotOffsets] = {}
+        """By partition index."""
 
     def partition(self, key: SharePartitionKey) -> Partition | None:
         """Return the partition of a state, or None if there is no such topic or partition."""
@@ -46,8 +51,60 @@ class ShareLog:
             return _unavailable()
         if len(partition.isr) < min(topic.min_insync_replicas, len(partition.replicas)):
             return _unavailable()
+        offset = partition.log.log_end_offset
         append_records(topic, partition, [record], self._compression_codec, now_ms)
+        self._offsets(partition).note(record, offset)
         return None
+
+    def forget_all(self) -> None:
+        """Forget where snapshots are: the topic was deleted."""
+        self._snapshots.clear()
+
+    def redundant_before(self, partition: Partition) -> int:
+        """Return the offset of the first record of a partition that a later leader needs.
+
+        Source: Kafka's `ShareCoordinatorOffsetsManager`.
+        """
+        return self._offsets(partition).first_needed
+
+    def _offsets(self, partition: Partition) -> "SnapshotOffsets":
+        index, log = partition.partition_index, partition.log
+        known = self._snapshots.get(index)
+        if known is None or known.cut_count != len(log.cuts):
+            # The end of the log was lost: the last snapshots may be others.
+            known = self._snapshots[index] = SnapshotOffsets(len(log.cuts))
+            for batch in log.rewind():
+                for record in read_records(batch):
+                    known.note((record.key or b"", record.value), record.offset)
+        return known
+
+
+class SnapshotOffsets:
+    """Where the last snapshot of each share partition is in one partition of the log."""
+
+    __slots__ = ("_last_deletion", "_offset_of_key", "cut_count")
+
+    def __init__(self, cut_count: int) -> None:
+        """`cut_count` is how often the log had lost its end."""
+        self.cut_count = cut_count
+        self._offset_of_key: dict[bytes, int] = {}
+        self._last_deletion = 0
+
+    def note(self, record: CoordinatorRecord, offset: int) -> None:
+        """Note an appended record."""
+        key, value = record
+        if not key.startswith(_SNAPSHOT_KEY):
+            return
+        if value is None:
+            self._offset_of_key.pop(key, None)
+            self._last_deletion = offset
+        else:
+            self._offset_of_key[key] = offset
+
+    @property
+    def first_needed(self) -> int:
+        """The offset of the oldest of these snapshots, or of the last deletion if there is none."""
+        return min(self._offset_of_key.values(), default=self._last_deletion)
 
 
 def coordinator_key(key: SharePartitionKey) -> str:
