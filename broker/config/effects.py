@@ -51,4 +51,3 @@ NOTHING_COPIED = "Replicas share one log, so nothing is copied that could be thr
 NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it."
 NO_LINGER = "Records of a coordinator are appended one by one, at once."
 NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
-CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."

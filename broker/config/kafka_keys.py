@@ -11,7 +11,6 @@ import sys
 from broker.config.broker_keys import INT_MAX, LONG_MAX, NOT_EMPTY
 from broker.config.effects import (
     BROKERS_AS_CLIENTS,
-    CONTROLLED_BY_TESTS,
     FILES,
     GSSAPI_ONLY,
     JAVA_TLS,
@@ -60,8 +59,8 @@ from broker.config.values import at_least, between, not_empty, one_of_ignoring_c
 # Controllers and metadata.
 CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("broker.heartbeat.interval.ms",                     INT,      2000,        None,          READ_ONLY, reason=QUORUM),
-    missing_key("broker.session.timeout.ms",                        INT,      9000,        None,          READ_ONLY, reason=CONTROLLED_BY_TESTS),
-    missing_key("controlled.shutdown.enable",                       BOOLEAN,  True,        None,          READ_ONLY, reason=CONTROLLED_BY_TESTS),
+    ConfigKey("broker.session.timeout.ms",                         INT,      9000,        None,          READ_ONLY, "Time after which a broker is fenced that has shut down without controlled.shutdown.enable."),
+    ConfigKey("controlled.shutdown.enable",                        BOOLEAN,  True,        None,          STATIC_PER_BROKER, "Whether leaders move before a broker that shuts down closes its connections."),
     unseen_key("controller.performance.always.log.threshold.ms",   LONG,     2000,        at_least(0),   READ_ONLY, is_internal=True, reason=QUORUM),
     unseen_key("controller.performance.sample.period.ms",          LONG,     60_000,      at_least(100), READ_ONLY, is_internal=True, reason=QUORUM),
     unseen_key("controller.quorum.append.linger.ms",               INT,      25,          at_least(0),   READ_ONLY, reason=QUORUM),
