@@ -49,6 +49,14 @@ NO_AUTHORIZATION = "There is no authorization: every user may do everything."
 NO_JMX = "The broker has no JMX metrics; the admin port serves Prometheus metrics at /metrics."
 NOTHING_COPIED = "A replica moves to another directory at once: its log is in memory."
 NO_WINDOW = "A throttled copy waits until what it copied is within the rate, without a window."
-NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it."
-NO_LINGER = "Records of a coordinator are appended one by one, at once."
-NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
+NO_LAG = (
+    "A follower that lags leaves the ISR at once, so no write waits for it: replicas share one log."
+)
+NO_LINGER = (
+    "A coordinator appends and applies each write at once; reads would have to see the state before"
+    " the writes that linger."
+)
+NO_CLEANING_TIME = (
+    "To compact a log takes no time on the broker's clock; Kafka slows down a cleaning that takes"
+    " more than 300 ms."
+)
