@@ -82,12 +82,23 @@ def _limits(cluster: Cluster, partition: Partition, node_id: int) -> Iterator[Li
     """Yield the rates at which a replica that is not in sync may be copied."""
     topic = cluster.topics.get(partition.topic_name)
     assert topic is not None
-    for side, broker_id in (("leader", partition.leader_id), ("follower", node_id)):
-        throttled = topic.config[f"{side}.replication.throttled.replicas"]
+    for replicas_key, rate_key, broker_id in (
+        (
+            "leader.replication.throttled.replicas",
+            "leader.replication.throttled.rate",
+            partition.leader_id,
+        ),
+        (
+            "follower.replication.throttled.replicas",
+            "follower.replication.throttled.rate",
+            node_id,
+        ),
+    ):
+        throttled = topic.config[replicas_key]
         if throttled == ("*",) or f"{partition.partition_index}:{broker_id}" in throttled:
-            rate = cluster.config.for_broker(broker_id)[f"{side}.replication.throttled.rate"]
+            rate = cluster.config.for_broker(broker_id)[rate_key]
             if rate < LONG_MAX:
-                yield Limit(side, broker_id, rate)
+                yield Limit(rate_key, broker_id, rate)
 
 
 def _go_on_later(cluster: Cluster, now_ms: int) -> None:

@@ -15,9 +15,9 @@ PartitionKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A rate in bytes per second of a broker, as the leader or as a follower."""
+    """A rate in bytes per second of a broker, as the leader or as a follower, and its key."""
 
-    side: str
+    rate_key: str
     broker_id: int
     bytes_per_s: int
 
@@ -40,16 +40,16 @@ class ReplicationQuota:
         self.is_waiting = False
         """Whether a timer goes on with the copies."""
         self._owed: dict[tuple[str, int], tuple[float, int]] = {}
-        """Bytes and the time in ms, by side and broker id."""
+        """Bytes and the time in ms, by key of the rate and broker id."""
 
     def owes(self, limit: Limit, now_ms: int) -> bool:
         """Return whether a broker has copied more than its rate allows by now."""
-        owed_bytes, at_ms = self._owed.get((limit.side, limit.broker_id), (0.0, now_ms))
+        owed_bytes, at_ms = self._owed.get((limit.rate_key, limit.broker_id), (0.0, now_ms))
         owed_bytes = max(0.0, owed_bytes - limit.bytes_per_s * (now_ms - at_ms) / 1000)
-        self._owed[limit.side, limit.broker_id] = owed_bytes, now_ms
+        self._owed[limit.rate_key, limit.broker_id] = owed_bytes, now_ms
         return owed_bytes > 0
 
     def charge(self, limit: Limit, byte_count: int) -> None:
         """Note bytes that are copied now, after `owes`."""
-        owed_bytes, at_ms = self._owed[limit.side, limit.broker_id]
-        self._owed[limit.side, limit.broker_id] = owed_bytes + byte_count, at_ms
+        owed_bytes, at_ms = self._owed[limit.rate_key, limit.broker_id]
+        self._owed[limit.rate_key, limit.broker_id] = owed_bytes + byte_count, at_ms

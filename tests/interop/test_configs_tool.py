@@ -43,8 +43,10 @@ COMMANDS = (
     "--alter --ip-defaults --delete-config connection_creation_rate",
     "--alter --broker-defaults --delete-config message.max.bytes",
     "--alter --group ~g --delete-config consumer.session.timeout.ms",
-    "--alter --user ~u --add-config"
-    " SCRAM-SHA-256=[iterations=8192,password=a],SCRAM-SHA-512=[password=b]",
+    (
+        "--alter --user ~u --add-config"
+        " SCRAM-SHA-256=[iterations=8192,password=a],SCRAM-SHA-512=[password=b]"
+    ),
     "--describe --user ~u",
     "--describe --entity-type users",
     "--alter --user ~u --delete-config SCRAM-SHA-512",
