@@ -123,6 +123,7 @@ def _take_offline(
     cluster.set_availability(broker, availability)
 
 
+@may_pause
 def _end_session(cluster: Cluster, broker: Broker, start_count: int, now_ms: int) -> None:
     """Fence a broker that has not been started since its session began to expire."""
     if cluster.brokers.get(broker.node_id) is broker and broker.start_count == start_count:
