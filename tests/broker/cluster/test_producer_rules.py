@@ -124,6 +124,6 @@ def test_a_new_partition_has_the_rule_of_its_first_leader() -> None:
 
 
 def test_a_limit_of_one_broker_is_a_limit_of_the_cluster() -> None:
-    config = BrokerConfig.from_overrides({"broker.2.broker.max.producer.ids": "0"})
+    config = BrokerConfig.from_overrides({"broker.2.broker.max.producer.ids": "7"})
     assert has_limit_of_ids(config, (1, 2))
     assert not has_limit_of_ids(config, (1, 3))
