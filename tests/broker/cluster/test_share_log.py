@@ -6,6 +6,7 @@ import pytest
 
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
+from broker.cluster.log_truncation import truncate_log
 from broker.cluster.share_log import coordinator_key, parse_coordinator_key
 from broker.cluster.topics import NO_LEADER
 from broker.share_groups.share_state import SharePartitionKey
@@ -76,3 +77,19 @@ def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
     assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is None
     cluster.set_leader(partition, NO_LEADER, NOW_MS)
     assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is not None
+
+
+def test_what_is_needed_is_found_again_after_the_log_lost_its_end() -> None:
+    cluster = make_cluster(1)
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    log, snapshot = cluster.share.log, bytes(2)
+    for value in (b"first", b"second", b"third"):
+        log.append(KEY, (snapshot + b"key", value), NOW_MS)
+        log.append(KEY, (b"\0\1key", value), NOW_MS)
+    partition = log.partition(KEY)
+    assert partition is not None
+    assert log.redundant_before(partition) == 4
+
+    truncate_log(cluster, partition, 3, NOW_MS)
+
+    assert log.redundant_before(partition) == 2
