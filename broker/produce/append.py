@@ -13,6 +13,7 @@ from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import ReadBatch, check_batch, read_batch
 from broker.produce.batch_refusal import BatchRefusal
+from broker.produce.stored_batch import StoredBatch
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
@@ -85,13 +86,15 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     partitions = topic.partitions
     partition_count = len(partitions)
     isr_min = topic.min_insync_replicas if acks == ACKS_ALL else 0
+    needs_followers = isr_min > 1  # a leader is in sync with itself
     is_unusual = not is_plain or topic.is_internal or acks not in _LEGAL_ACKS
     has_gate = cluster.quotas.clients.is_enabled
+    gate: ProducerIds | None = None
     results: list[ResultFields] = []
     has_error = False
     fields: HeaderFields
     for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-        if is_unusual or not 0 <= index < partition_count:
+        if is_unusual or index < 0 or index >= partition_count:
             refusal = _refuse_early(context, cluster, topic, index, read, acks, transactional_id)
             if refusal is not None:
                 results.append(refusal)
@@ -99,57 +102,55 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
                 continue
         partition = partitions[index]
         fields = read  # type: ignore[assignment]  # anything else is refused
-        length = fields[1]
+        _, length, _, _, crc, flags, delta, _, timestamp, producer_id, epoch, sequence, _ = fields
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
         covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
-        log, refusal = partition.log, None
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
         checked = check_batch(fields, covered, topic, index, now_ms)
-        if partition.leader_id != broker_id:
-            refusal = not_leader(partition)
-        elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
-            refusal = too_few_in_sync(partition)
-        elif checked is not None and isinstance(checked, BatchRefusal):
-            refusal = refused(index, checked, log.log_start_offset)
-        elif is_unusual and fields[5] & TRANSACTIONAL_FLAG:
-            refusal = _outside_transaction(context, cluster, partition, transactional_id, fields)
-        if refusal is not None:
-            results.append(refusal)
-            has_error = True
-            continue
-        if checked is not None:  # stored in another form
-            fields, covered = checked  # type: ignore[misc]  # not a refusal
-            length = fields[1]
+        log = partition.log
+        if (
+            checked is not None
+            or partition.leader_id != broker_id
+            or (needs_followers and len(partition.isr) < isr_min)
+            or (is_unusual and flags & TRANSACTIONAL_FLAG)
+        ):
+            refusal = _refuse_checked(
+                context, cluster, topic, partition, checked, fields, isr_min, transactional_id
+            )
+            if refusal is not None:
+                results.append(refusal)
+                has_error = True
+                continue
+            if checked is not None:  # stored in another form
+                fields, covered = checked  # type: ignore[misc]  # not a refusal
+                length, crc, timestamp = fields[1], fields[4], fields[8]
         base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
-        producer_id = fields[9]
-        log_append_time_ms = now_ms if topic.is_log_append_time else -1
+        log_append_time_ms = -1
+        if topic.is_log_append_time:
+            log_append_time_ms = timestamp = now_ms
         if producer_id >= 0:
-            max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
-            gate = producer_id_gate(context, cluster) if has_gate else None
-            # fmt: off
+            if has_gate:
+                gate = producer_id_gate(context, cluster)
             if (
-                (is_unusual and fields[5] & TRANSACTIONAL_FLAG)
+                (is_unusual and flags & TRANSACTIONAL_FLAG)
                 or (gate is not None and not gate.is_known(producer_id, now_ms))
                 or not partition.producers.apply_next(
-                    producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
+                    producer_id, epoch, sequence, delta, base_offset, timestamp
                 )
             ):
-                refusal = _write_producer(
-                    context, gate, topic, partition, fields, max_timestamp
-                )
-            # fmt: on
+                refusal = _write_producer(context, gate, topic, partition, fields, timestamp)
                 if refusal is not None:
                     results.append(refusal)
                     has_error = has_error or refusal.error_code != 0
                     continue
-        batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, fields[4]) + covered
+        batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, crc) + covered
         if log_append_time_ms >= 0:
             batch = stamp_log_append_time(batch, now_ms)
-        log.append(batch, fields[6] + 1, leader_epoch)
-        if producer_id >= 0 and cluster.limits_producer_ids:
+        log.append(batch, delta + 1, leader_epoch)
+        if cluster.limits_producer_ids and producer_id >= 0:
             check_producer_id_limit(cluster, broker_id, now_ms)
-        cluster.appended(topic, partition, len(batch), now_ms)
+        cluster.appended(topic, partition, length + LOG_OVERHEAD_BYTES, now_ms)
         if context.acknowledgements is not None:
             note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
         results.append(
@@ -182,6 +183,28 @@ def _refuse_early(
         return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
     if topic.is_internal and context.client_id != INTERNAL_WRITER:
         return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return None
+
+
+def _refuse_checked(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    checked: BatchRefusal | StoredBatch | None,
+    fields: HeaderFields,
+    isr_min: int,
+    transactional_id: str | None,
+) -> PartitionResult | None:
+    """Return why a batch is not appended after `check_batch`, or None."""
+    if partition.leader_id != context.broker_id:
+        return not_leader(partition)
+    if len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
+        return too_few_in_sync(partition)
+    if isinstance(checked, BatchRefusal):
+        return refused(partition.partition_index, checked, partition.log.log_start_offset)
+    if fields[5] & TRANSACTIONAL_FLAG:
+        return _outside_transaction(context, cluster, partition, transactional_id, fields)
     return None
 
 
