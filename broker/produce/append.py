@@ -21,7 +21,13 @@ from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
-from protocol.produce import PartitionResult, ResultFields
+from protocol.produce import (
+    NO_RECORD_ERRORS,
+    AppendedFields,
+    PartitionResult,
+    Refusals,
+    partition_results,
+)
 from protocol.records import (
     COPIED_BYTES_MAX,
     CRC_START,
@@ -39,7 +45,6 @@ INTERNAL_WRITER = "__admin_client"
 """The client id that may write to internal topics."""
 
 _LEGAL_ACKS = frozenset({-1, 0, 1})
-_NONE = ErrorCode.NONE
 _new_header = partial(tuple.__new__, BatchHeader)
 
 
@@ -59,8 +64,8 @@ def append_batch(
     """Append the batch in `frame[start:end]` as `accept_batches` does; return a named result."""
     header = read_batch(frame, start, end, context.api_version)
     part = (partition.partition_index, start, end, header)
-    (result,), _ = accept_batches(
-        context, cluster, topic, (part,), frame, acks, transactional_id, False
+    (result,) = partition_results(
+        *accept_batches(context, cluster, topic, (part,), frame, acks, transactional_id, False)
     )
     return PartitionResult._make(result)
 
@@ -76,10 +81,10 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     acks: int,
     transactional_id: str | None,
     is_plain: bool,
-) -> tuple[list[ResultFields], bool]:
+) -> tuple[AppendedFields, Refusals]:
     """Append the batches for partitions of a topic, each or not (Kafka's `UnifiedLog.append`).
 
-    Returns the results, which have the fields of a `PartitionResult`, and whether one is an error.
+    Returns what `partition_results` takes: fields of the results without an error, and the others.
     With `is_plain` each batch has a header, none is transactional, and no partition comes twice.
     """
     now_ms, broker_id = context.now_ms, context.broker_id
@@ -90,15 +95,14 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     is_unusual = not is_plain or topic.is_internal or acks not in _LEGAL_ACKS
     has_gate = cluster.quotas.clients.is_enabled
     gate: ProducerIds | None = None
-    results: list[ResultFields] = []
-    has_error = False
+    appended: AppendedFields = []
+    refusals: Refusals = []
     fields: HeaderFields
     for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
         if is_unusual or index < 0 or index >= partition_count:
             refusal = _refuse_early(context, cluster, topic, index, read, acks, transactional_id)
             if refusal is not None:
-                results.append(refusal)
-                has_error = True
+                refusals.append((len(appended), refusal))
                 continue
         partition = partitions[index]
         fields = read  # type: ignore[assignment]  # anything else is refused
@@ -119,8 +123,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
                 context, cluster, topic, partition, checked, fields, isr_min, transactional_id
             )
             if refusal is not None:
-                results.append(refusal)
-                has_error = True
+                refusals.append((len(appended), refusal))
                 continue
             if checked is not None:  # stored in another form
                 fields, covered = checked  # type: ignore[misc]  # not a refusal
@@ -141,8 +144,10 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
             ):
                 refusal = _write_producer(context, gate, topic, partition, fields, timestamp)
                 if refusal is not None:
-                    results.append(refusal)
-                    has_error = has_error or refusal.error_code != 0
+                    if refusal.error_code:
+                        refusals.append((len(appended), refusal))
+                    else:  # it is stored already
+                        appended += (index, *refusal[2:5], NO_RECORD_ERRORS)
                     continue
         batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, crc) + covered
         if log_append_time_ms >= 0:
@@ -153,10 +158,9 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         cluster.appended(topic, partition, length + LOG_OVERHEAD_BYTES, now_ms)
         if context.acknowledgements is not None:
             note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
-        results.append(
-            (index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None)
-        )
-    return results, has_error
+        start_offset = log.log_start_offset
+        appended += (index, base_offset, log_append_time_ms, start_offset, NO_RECORD_ERRORS)
+    return appended, refusals
 
 
 def _refuse_early(
