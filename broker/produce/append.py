@@ -11,7 +11,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
-from broker.produce.batch_check import ReadBatch, check_batch, read_batch
+from broker.produce.batch_check import ReadBatch, batch_end, check_batch, read_batch
 from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.stored_batch import StoredBatch
 from broker.produce.transactional_batches import verify_batch
@@ -63,6 +63,8 @@ def append_batch(
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]` as `accept_batches` does; return a named result."""
     header = read_batch(frame, start, end, context.api_version)
+    if not isinstance(header, BatchRefusal):
+        end = batch_end(header, start)
     part = (partition.partition_index, start, end, header)
     (result,) = partition_results(
         *accept_batches(context, cluster, topic, (part,), frame, acks, transactional_id, False)
@@ -98,7 +100,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     appended: AppendedFields = []
     refusals: Refusals = []
     fields: HeaderFields
-    for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
+    for index, start, end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
         if is_unusual or index < 0 or index >= partition_count:
             refusal = _refuse_early(context, cluster, topic, index, read, acks, transactional_id)
             if refusal is not None:
@@ -108,7 +110,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         fields = read  # type: ignore[assignment]  # anything else is refused
         _, length, _, _, crc, flags, delta, _, timestamp, producer_id, epoch, sequence, _ = fields
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
-        covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
+        covered = source[start + CRC_START : end]
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
         checked = check_batch(fields, covered, topic, index, now_ms)
