@@ -6,7 +6,6 @@ import pytest
 
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
-from broker.cluster.log_truncation import truncate_log
 from broker.cluster.share_log import coordinator_key, parse_coordinator_key
 from broker.cluster.topics import NO_LEADER
 from broker.share_groups.share_state import SharePartitionKey
@@ -79,7 +78,7 @@ def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
     assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is not None
 
 
-def test_what_is_needed_is_found_again_after_the_log_lost_its_end() -> None:
+def test_the_first_needed_record_is_the_last_snapshot_or_the_last_deletion() -> None:
     cluster = make_cluster(1)
     ensure_internal_topic(cluster, SHARE_GROUP_STATE)
     log, snapshot = cluster.share.log, bytes(2)
@@ -90,6 +89,5 @@ def test_what_is_needed_is_found_again_after_the_log_lost_its_end() -> None:
     assert partition is not None
     assert log.redundant_before(partition) == 4
 
-    truncate_log(cluster, partition, 3, NOW_MS)
-
-    assert log.redundant_before(partition) == 2
+    log.append(KEY, (snapshot + b"key", None), NOW_MS)
+    assert log.redundant_before(partition) == 6
