@@ -135,7 +135,7 @@ def test_each_topic_has_its_own_result_in_request_order() -> None:
 def test_a_duplicate_name_is_refused_once_and_other_topics_are_created() -> None:
     cluster = make_cluster()
 
-    twice, other = create(cluster, topic("a"), topic("b"), topic("a", 3))
+    other, twice = create(cluster, topic("a"), topic("b"), topic("a", 3))
 
     assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
     assert twice.error_message == "Duplicate topic name."
