@@ -51,11 +51,9 @@ def read_batches(
 ) -> CheckedBatches | BatchRefusal:
     """Check the batches of a request together, or return why all of it is refused."""
     api_version = context.api_version
-    needs_id = transactional_id is None or (
-        cluster.authorizer is not None
-        and not is_allowed(
-            context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
-        )
+    is_known = api_version >= ZSTD_VERSION_MIN
+    needs_id = transactional_id is None or not is_allowed(
+        context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
     )
     has_failures = has_several = False
     read: list[ReadTopic] = []
@@ -63,11 +61,9 @@ def read_batches(
         batches: list[ReadBatch] = []
         for index, start, records_end, known in paced_elements(parts):
             end = records_end
-            header: HeaderFields | BatchRefusal
-            if known is None or api_version < ZSTD_VERSION_MIN:
+            header = known if is_known else None
+            if header is None:
                 header = read_batch(frame, start, end, api_version)
-            else:
-                header = known
             if isinstance(header, BatchRefusal):
                 if header.error_code is ErrorCode.CORRUPT_MESSAGE and header.fails_request:
                     return header
