@@ -82,18 +82,15 @@ def handle_create_topics(
             throttle_time_ms=0,
             topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
-    too_large = check_size(
-        cluster, (t for name, t in paced(topics.items()) if name not in refusals)
-    )
+    named = {name: topic for name, topic in paced(topics.items()) if name not in refusals}
+    too_large = check_size(cluster, named.values())
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
     results: dict[str, _Result] = {}
     created: set[str] = set()
     queued: dict[str, int] = {}
-    for name, topic in paced(topics.items()):
-        if name in refusals:
-            continue
+    for name, topic in paced(named.items()):
         outcome = too_large or _check(cluster, topic, created)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
@@ -108,8 +105,7 @@ def handle_create_topics(
         else:
             results[name] = _refused(context, name, TIMED_OUT)
             queued[name] = len(outcome.assignments)
-    for name, refusal in paced(refusals.items()):
-        results[name] = _refused(context, name, refusal)
+    results |= {n: _refused(context, n, refusal) for n, refusal in paced(refusals.items())}
 
     def respond(now_ms: int) -> "messages.CreateTopicsResponse":
         quota.settle(now_ms)

@@ -51,7 +51,7 @@ def read_batches(
 ) -> CheckedBatches | BatchRefusal:
     """Check the batches of a request together, or return why all of it is refused."""
     api_version = context.api_version
-    is_known = api_version >= ZSTD_VERSION_MIN
+    is_old = api_version < ZSTD_VERSION_MIN
     needs_id = transactional_id is None or not is_allowed(
         context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
     )
@@ -61,9 +61,9 @@ def read_batches(
         batches: list[ReadBatch] = []
         for index, start, records_end, known in paced_elements(parts):
             end = records_end
-            header = known if is_known else None
-            if header is None:
-                header = read_batch(frame, start, end, api_version)
+            header: HeaderFields | BatchRefusal = (
+                read_batch(frame, start, end, api_version) if known is None or is_old else known
+            )
             if isinstance(header, BatchRefusal):
                 if header.error_code is ErrorCode.CORRUPT_MESSAGE and header.fails_request:
                     return header
