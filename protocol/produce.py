@@ -13,7 +13,7 @@ from uuid import UUID
 from protocol import messages
 from protocol.codec import encode_body, encode_unsigned_varint
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_range
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_stream
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -97,10 +97,12 @@ class NodeEndpoint(NamedTuple):
 def partition_results(appended: AppendedFields, refusals: Refusals) -> list[ResultFields]:
     """Return the results of all partitions in the order of the request."""
     results: list[ResultFields] = []
-    begin, fields, no_error = 0, iter(appended), ErrorCode.NONE
-    for at, refusal in (*refusals, (len(appended), None)):
-        for _ in paced_range((at - begin) // APPENDED_FIELDS):
-            index, base_offset, append_time_ms, start_offset, _ = islice(fields, APPENDED_FIELDS)
+    begin, rows, no_error = 0, zip(*[iter(appended)] * APPENDED_FIELDS, strict=True), ErrorCode.NONE
+    for at, refusal in paced_elements([*refusals, (len(appended), None)]):
+        count = (at - begin) // APPENDED_FIELDS
+        for index, base_offset, append_time_ms, start_offset, _ in paced_stream(
+            islice(rows, count)
+        ):
             results.append(
                 (index, no_error, base_offset, append_time_ms, start_offset, None, (), None)
             )
