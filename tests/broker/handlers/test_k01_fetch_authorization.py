@@ -56,6 +56,17 @@ def test_a_topic_id_that_does_not_exist_is_unknown_to_everybody() -> None:
     assert codes(response) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
 
 
+def test_topic_ids_that_do_not_exist_come_before_what_is_denied() -> None:
+    cluster = cluster_with_topics()
+    session_id = session_of(cluster, {0: 0}, version=17)
+    rest: dict[str, Any] = {"session_id": session_id, "session_epoch": 1, "version": 17}
+    response = ask(cluster, {0: 0}, topic_id=UUID(int=99), **rest)
+    found = [(topic.topic_id, topic.partitions[0].error_code) for topic in response.responses]
+    known = cluster.topics.get("t")
+    assert known is not None
+    assert found == [(UUID(int=99), ErrorCode.UNKNOWN_TOPIC_ID), (known.topic_id, DENIED)]
+
+
 @pytest.mark.parametrize("version", [9, 12, 18])
 def test_a_follower_needs_cluster_action_and_no_right_to_read(version: int) -> None:
     cluster = acl_cluster(2, super_users="")
