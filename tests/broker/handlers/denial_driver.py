@@ -52,6 +52,16 @@ class DenialDriver:
         for rule in self.cluster.authorizer.acls():
             self.cluster.authorizer.remove(rule)
 
+    def take_shortcut(self, api_key: ApiKey, version: int, **fields: Any) -> bool:
+        """Return whether the shortcut of an API takes a request."""
+        body = messages.request_class(api_key)(version=version, **fields).encode(version=version)
+        context = make_context(api_key, version, now_ms=self.now_ms)
+        shortcut = ROUTES[api_key].shortcut
+        assert shortcut is not None
+        response = shortcut(context, bytes(body), 0, len(body), self.cluster)
+        self.noted = noted(context)
+        return response is not None
+
     def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
         """Send a request; return its response. Both are encoded and decoded."""
         request_class = messages.request_class(api_key)
