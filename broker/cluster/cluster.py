@@ -71,6 +71,7 @@ class Cluster:
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
+        self.on_config_change: Callable[[], None] | None = None
         self.certificates: ReloadedCertificates | None = None
         """Those of the TLS listeners, if there is a server."""
         self.run_in_turns: InTurns = at_once
@@ -336,6 +337,8 @@ class Cluster:
             self.alter_topic_config(topic, topic.config.overrides)
             for partition in paced_elements(tuple(topic.partitions)):
                 adopt_rule_of_leader(self.config, partition)
+        if self.on_config_change is not None:
+            self.on_config_change()
 
     def _limits_producer_ids(self) -> bool:
         return any(self.config.for_broker(n)["broker.max.producer.ids"] >= 0 for n in self.brokers)

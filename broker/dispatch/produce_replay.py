@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from struct import error as StructError
 from typing import TypeAlias
 
+from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_context
 from broker.handlers.k00_produce import encode_results
 from broker.journal.lines import Entry
 from broker.produce.append import accept_batches
+from broker.request.authorization import is_allowed
 from broker.request.charged_run import ChargedRun
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
@@ -47,6 +49,7 @@ _Learnt: TypeAlias = tuple[
 # fmt: on
 """What is looked up for the requests of a template while `Cluster.generation` stays.
 
+Until then the client may write, too: each change of a rule is a new generation.
 The generation, the topic as it is on the broker of the connection, where the records begin in a
 frame with its size if theirs has two bytes, and the largest size; then the first fields of the
 template. It is a plain tuple, for the hot path.
@@ -97,7 +100,10 @@ class ProduceReplay:
         topic = self._cluster.topics.find(template.name, template.topic_id)
         if topic is not None:
             self._template = template
-            self._renew_context(now_ms)
+            context = self._renew_context(now_ms)
+            if not _may_write(context, self._cluster, topic, template.transactional_id):
+                self._learnt = None
+                return
             self._learnt = (
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
@@ -134,7 +140,7 @@ class ProduceReplay:
             return 0, None
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
         if context.principal != session.principal:
-            context = self._renew_context(now_ms)
+            return 0, None
         context.now_ms, context.acknowledgements = now_ms, None
         is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]
@@ -230,6 +236,16 @@ class ProduceReplay:
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
         return self._dispatcher.framed(route, context, body)
+
+
+def _may_write(
+    context: RequestContext, cluster: Cluster, topic: Topic, transactional_id: str | None
+) -> bool:
+    """Whether the client may do what requests of a template do, while the generation stays."""
+    return is_allowed(context, cluster, WRITE_TOPIC, topic.name, is_noted=False) and (
+        transactional_id is None
+        or is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False)
+    )
 
 
 @may_pause

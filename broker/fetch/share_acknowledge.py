@@ -5,15 +5,20 @@ Sources: Kafka's `KafkaApis.handleAcknowledgements` and `SharePartitionManager.a
 
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any
+from uuid import UUID
 
+from broker.authorization.checks import READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import share_partition_key
 from broker.errors import Refusal
+from broker.request.authorization import denied_names
+from broker.request.context import RequestContext
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
 from broker.share_groups.sessions import NO_TOPIC_ID, TopicIdPartition
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, no_pause, paced, paced_elements
+from protocol.pacing import may_pause, no_pause, paced, paced_elements, paced_stream
 from protocol.releases import Release
 
 RECORD_LOCK_DURATION_KEY = "share.record.lock.duration.ms"
@@ -36,11 +41,13 @@ def acknowledge_topics(
     now_ms: int,
     *,
     may_renew: bool,
+    denied: AbstractSet[UUID] = frozenset(),
 ) -> AcknowledgeResult:
     """Take the acknowledgements of all partitions of a request; each succeeds or fails alone.
 
     A partition without acknowledgements has a result only if another one has valid ones.
-    `topics` are those of a ShareFetch or ShareAcknowledge message, `may_renew` its `IsRenewAck`.
+    `topics` are those of a ShareFetch or ShareAcknowledge message, `may_renew` its `IsRenewAck`,
+    `denied` the topics that the client may not read.
     """
     leader = cluster.share.leaders[broker_id]
     has_acknowledged = False
@@ -63,6 +70,8 @@ def acknowledge_topics(
                 result[partition] = _refusal(ErrorCode.UNKNOWN_TOPIC_ID)
             elif batches is None or not are_valid(batches, may_renew=may_renew):
                 result[partition] = _refusal(ErrorCode.INVALID_REQUEST)
+            elif partition.topic_id in denied:
+                result[partition] = _refusal(READ_TOPIC.error_code)
             elif topic.partition(partition.partition_index) is None:
                 result[partition] = _refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif not batches:
@@ -95,6 +104,26 @@ def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
         ]
     except ValueError:
         return None
+
+
+@may_pause
+def denied_topics(
+    context: RequestContext, cluster: Cluster, topic_ids: Iterable[UUID]
+) -> AbstractSet[UUID] | None:
+    """Return the topics that the client may not read; None if one of them does not exist.
+
+    The whole request fails then, as in Kafka, which asks its authorizer for a topic without a name.
+    """
+    if cluster.authorizer is None:
+        return frozenset()
+    names: dict[UUID, str] = {}
+    for topic_id in paced_stream(dict.fromkeys(topic_ids)):
+        topic = cluster.topics.get_by_id(topic_id)
+        if topic is None:
+            return None
+        names[topic_id] = topic.name
+    denied = denied_names(context, cluster, READ_TOPIC, names.values())
+    return {topic_id for topic_id, name in names.items() if name in denied}
 
 
 def request_error(release: Release, group_id: str | None, member_id: str | None) -> ErrorCode:

@@ -6,6 +6,7 @@ Behaviour:
     - With an authorizer the client needs CREATE on the cluster, or on the topic
       (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE_CONFIGS on the topic the result has no counts
       and no configuration, and TOPIC_AUTHORIZATION_FAILED as topic_config_error_code.
+    - `__cluster_metadata` is INVALID_REQUEST.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
       topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
       INVALID_CONFIG, and the placement.
@@ -26,7 +27,6 @@ Behaviour:
       error.
 
 Gaps:
-    - With validate_only the topic id is zero; Kafka generates one.
     - Internal topics cannot be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
     - There are no create-topic policies.
 """
@@ -37,6 +37,8 @@ from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import (
+    CLUSTER_METADATA_TOPIC,
+    NO_CLUSTER_METADATA,
     NewTopic,
     TopicPlan,
     check_new_topic,
@@ -71,7 +73,7 @@ def handle_create_topics(
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
-    refusals = _refuse_names(context, cluster, counts)
+    refusals = _refuse_names(context, cluster, counts) | _refuse_cluster_metadata(counts)
     if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
@@ -151,6 +153,11 @@ def _refuse_names(
     return refusals
 
 
+def _refuse_cluster_metadata(counts: Mapping[str, int]) -> dict[str, Refusal]:
+    is_requested = counts.get(CLUSTER_METADATA_TOPIC) == 1
+    return {CLUSTER_METADATA_TOPIC: NO_CLUSTER_METADATA} if is_requested else {}
+
+
 @may_pause
 def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
@@ -188,7 +195,7 @@ def _create(
 
 def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> _Result:
     config = TopicConfig(cluster.shared_config, plan.overrides)
-    return _result(context, cluster, plan, _NO_TOPIC_ID, config)
+    return _result(context, cluster, plan, cluster.new_uuid(), config)
 
 
 def _result(

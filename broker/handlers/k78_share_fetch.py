@@ -24,13 +24,18 @@ Behaviour:
     - A partition led by another broker gets NOT_LEADER_OR_FOLLOWER with the leader's address.
     - If a partition's topic does not exist (any more), the request gets UNKNOWN_SERVER_ERROR, since
       Kafka 4.2 the partition UNKNOWN_TOPIC_ID.
+    - GROUP_AUTHORIZATION_FAILED for a client that may not read the group. The partitions of a topic
+      that it may not read get TOPIC_AUTHORIZATION_FAILED with each response. With an authorizer an
+      unknown topic id gets UNKNOWN_SERVER_ERROR for the request.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
     - A client beyond its consumer_byte_rate gets an empty response and is throttled.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from uuid import UUID
 
+from broker.authorization.checks import READ_GROUP, READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.cluster.topics import Partition
@@ -41,6 +46,7 @@ from broker.fetch.share_acknowledge import (
     RECORD_LOCK_DURATION_KEY,
     AcknowledgeResult,
     acknowledge_topics,
+    denied_topics,
     request_error,
 )
 from broker.fetch.share_fetch import (
@@ -50,6 +56,7 @@ from broker.fetch.share_fetch import (
     fetch_or_wait,
 )
 from broker.pending_response import PendingResponse
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
 from broker.routes import handles
@@ -70,9 +77,6 @@ from protocol.hash_order import in_hash_order, int_hash, topic_partition_hash, u
 from protocol.pacing import may_pause, paced_elements
 from protocol.releases import Release
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
 ISOLATION_LEVEL_KEY = "share.isolation.level"
 SAYS_WHY_SINCE: Release = (4, 2)
 """First release that sends the messages of refused acknowledgements."""
@@ -87,7 +91,7 @@ _INT_BITS = 0xFFFFFFFF
 _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
-@handles(ApiKey.SHARE_FETCH)
+@handles(ApiKey.SHARE_FETCH, checks=(READ_GROUP, READ_TOPIC))
 @may_pause
 def handle_share_fetch(
     context: RequestContext, request: "messages.ShareFetchRequest", cluster: Cluster
@@ -95,6 +99,9 @@ def handle_share_fetch(
     """Kafka's `KafkaApis.handleShareFetchRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
+    group_id = request.group_id
+    if group_id is not None and not is_allowed(context, cluster, READ_GROUP, group_id):
+        return _error(READ_GROUP.error_code)
     release = release_of(cluster.config.for_broker(context.broker_id))
     error_code = request_error(release, request.group_id, request.member_id)
     if error_code is not ErrorCode.NONE:
@@ -107,6 +114,9 @@ def handle_share_fetch(
         if session.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _respond_later(cluster, context.now_ms + request.max_wait_ms, session)
         return _error(session.error_code)
+    denied = denied_topics(context, cluster, _topic_ids(request, session))
+    if denied is None:
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     acknowledged: AcknowledgeResult = {}
     if _has_acknowledgements(request):
         acknowledged = acknowledge_topics(
@@ -117,29 +127,67 @@ def handle_share_fetch(
             request.topics,
             context.now_ms,
             may_renew=request.is_renew_ack,
+            denied=denied,
         )
     if request.share_session_epoch == FINAL_EPOCH:
         response = _response(context, key.group_id, cluster, {}, acknowledged)
         cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
         return response
-    epoch = session.epoch
-
-    def respond(result: ShareFetchResult, now_ms: int) -> _Response | bytes | bytearray:
-        return _respond(context, request, cluster, session, epoch, result, acknowledged, now_ms)
-
     if request.is_renew_ack:
-        return respond({}, context.now_ms)
-    if request.share_acquire_mode not in ACQUIRE_MODES and _has_known_partition(session, cluster):
-        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
+        return _respond(
+            context, request, cluster, session, session.epoch, {}, acknowledged, context.now_ms
+        )
+    return _fetch_allowed(context, request, cluster, session, denied, acknowledged)
 
 
 @may_pause
-def _has_known_partition(session: ShareSession, cluster: Cluster) -> bool:
+def _fetch_allowed(
+    context: RequestContext,
+    request: "messages.ShareFetchRequest",
+    cluster: Cluster,
+    session: ShareSession,
+    denied: AbstractSet[UUID],
+    acknowledged: AcknowledgeResult,
+) -> object:
+    """Fetch from the topics of a session but the denied ones, which have their error."""
+    epoch = session.epoch
+    partitions = list(session.partitions)
+    refused: ShareFetchResult = {}
+    if denied:
+        refused = {
+            partition: SharePartitionData(READ_TOPIC.error_code)
+            for partition in paced_elements(partitions)
+            if partition.topic_id in denied
+        }
+        partitions = [found for found in paced_elements(partitions) if found not in refused]
+
+    def respond(result: ShareFetchResult, now_ms: int) -> _Response | bytes | bytearray:
+        found = {**result, **refused} if refused else result
+        return _respond(context, request, cluster, session, epoch, found, acknowledged, now_ms)
+
+    if request.share_acquire_mode not in ACQUIRE_MODES and _has_known(partitions, cluster):
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
+    fetch = _fetch(context, request, cluster, session, partitions)
+    return fetch_or_wait(fetch, respond, context.now_ms)
+
+
+@may_pause
+def _topic_ids(request: "messages.ShareFetchRequest", session: ShareSession) -> Iterator[UUID]:
+    """Yield the topics that the request names, and those of the session."""
+    for topic in paced_elements(request.topics):
+        if topic.partitions:
+            yield topic.topic_id or NO_TOPIC_ID
+    if request.share_session_epoch != FINAL_EPOCH:
+        for partition in paced_elements(list(session.partitions)):
+            yield partition.topic_id
+
+
+@may_pause
+def _has_known(partitions: Sequence[TopicIdPartition], cluster: Cluster) -> bool:
     topics = cluster.topics
     return any(
         (topic := topics.get_by_id(topic_id)) is not None and topic.partition(index) is not None
-        for topic_id, index in paced_elements(list(session.partitions))
+        for topic_id, index in paced_elements(partitions)
     )
 
 
@@ -202,6 +250,7 @@ def _fetch(
     request: "messages.ShareFetchRequest",
     cluster: Cluster,
     session: ShareSession,
+    partitions: Sequence[TopicIdPartition],
 ) -> ShareFetch:
     bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
     isolation_level = cluster.share.setting(session.key.group_id, ISOLATION_LEVEL_KEY)
@@ -216,7 +265,7 @@ def _fetch(
         ),
         session.key.group_id,
         session.key.member_id,
-        _rotated(list(session.partitions), request.share_session_epoch),
+        _rotated(partitions, request.share_session_epoch),
         request.max_wait_ms,
         request.max_records,
         request.batch_size,
@@ -224,12 +273,14 @@ def _fetch(
     )
 
 
-def _rotated(partitions: list[TopicIdPartition], session_epoch: int) -> Sequence[TopicIdPartition]:
+def _rotated(
+    partitions: Sequence[TopicIdPartition], session_epoch: int
+) -> Sequence[TopicIdPartition]:
     """Return the partitions beginning with another one in each epoch."""
     if len(partitions) < 2 or session_epoch < 1:
         return partitions
     first = session_epoch % len(partitions)
-    return partitions[first:] + partitions[:first]
+    return [*partitions[first:], *partitions[:first]]
 
 
 def _respond_later(cluster: Cluster, due_ms: int, refusal: Refusal) -> PendingResponse:

@@ -7,10 +7,12 @@ Behaviour:
       named twice the last entry counts, and one without acknowledgements is listed only beside
       others with valid ones.
     - With is_renew_ack (v2) acknowledge type 4 lets the locks of records begin again (KIP-1222).
-    - Errors of a partition: INVALID_RECORD_STATE (the member has not acquired the records, or the
-      group renews no locks), INVALID_REQUEST, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if
-      nothing of it was fetched from this broker), NOT_LEADER_OR_FOLLOWER,
-      COORDINATOR_NOT_AVAILABLE.
+    - GROUP_AUTHORIZATION_FAILED for a client that may not read the group. With an authorizer an
+      unknown topic id gets UNKNOWN_SERVER_ERROR for the request.
+    - Errors of a partition: TOPIC_AUTHORIZATION_FAILED, INVALID_RECORD_STATE (the member has not
+      acquired the records, or the group renews no locks), INVALID_REQUEST, UNKNOWN_TOPIC_ID,
+      UNKNOWN_TOPIC_OR_PARTITION (also if nothing of it was fetched from this broker),
+      NOT_LEADER_OR_FOLLOWER, COORDINATOR_NOT_AVAILABLE.
     - Errors of the session: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH. Epoch -1 closes
       the session and releases what the member has still acquired.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
@@ -18,6 +20,7 @@ Behaviour:
 
 from typing import TYPE_CHECKING
 
+from broker.authorization.checks import READ_GROUP, READ_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.config.api_versions import release_of
@@ -25,13 +28,16 @@ from broker.errors import Refusal
 from broker.fetch.share_acknowledge import (
     RECORD_LOCK_DURATION_KEY,
     acknowledge_topics,
+    denied_topics,
     request_error,
 )
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
+    NO_TOPIC_ID,
     ShareSession,
     ShareSessionKey,
     not_found,
@@ -49,7 +55,7 @@ _TopicResponse = _Response.ShareAcknowledgeTopicResponse
 _PartitionData = _TopicResponse.PartitionData
 
 
-@handles(ApiKey.SHARE_ACKNOWLEDGE)
+@handles(ApiKey.SHARE_ACKNOWLEDGE, checks=(READ_GROUP, READ_TOPIC))
 @may_pause
 def handle_share_acknowledge(
     context: RequestContext, request: "messages.ShareAcknowledgeRequest", cluster: Cluster
@@ -57,6 +63,9 @@ def handle_share_acknowledge(
     """Kafka's `KafkaApis.handleShareAcknowledgeRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
+    group_id = request.group_id
+    if group_id is not None and not is_allowed(context, cluster, READ_GROUP, group_id):
+        return _error(READ_GROUP.error_code)
     release = release_of(cluster.config.for_broker(context.broker_id))
     error_code = request_error(release, request.group_id, request.member_id)
     if error_code is not ErrorCode.NONE:
@@ -65,6 +74,10 @@ def handle_share_acknowledge(
     session = _resume_session(context, key, request.share_session_epoch, cluster)
     if isinstance(session, Refusal):
         return _error(session.error_code)
+    topic_ids = (topic.topic_id or NO_TOPIC_ID for topic in request.topics if topic.partitions)
+    denied = denied_topics(context, cluster, topic_ids)
+    if denied is None:
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     result = acknowledge_topics(
         cluster,
         context.broker_id,
@@ -73,6 +86,7 @@ def handle_share_acknowledge(
         request.topics,
         context.now_ms,
         may_renew=request.is_renew_ack,
+        denied=denied,
     )
     if request.share_session_epoch == FINAL_EPOCH:
         cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)

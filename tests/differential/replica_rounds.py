@@ -139,7 +139,9 @@ class ReplicaPlay:
         Nobody answers for a topic without a leader.
         """
         return [
-            getattr(self, f"_{kind}")(name, *arguments) if self._leaders[name] != NO_LEADER else None
+            getattr(self, f"_{kind}")(name, *arguments)
+            if self._leaders[name] != NO_LEADER
+            else None
             for name, (kind, *arguments) in zip(self._names, operations, strict=True)
         ]
 
@@ -182,15 +184,18 @@ class ReplicaPlay:
         is_up = self._leaders[name] not in (NO_LEADER, *self._stopped)
         return is_up and self._epoch_end(name, 0)[0] == ErrorCode.NONE
 
-    def _sizes(self) -> dict[str, dict[int, Any]]:
+    def _sizes(self) -> dict[str, dict[str, Any]]:
         """Return size and lag of the replicas on brokers that run, by topic and broker."""
-        sizes: dict[str, dict[int, Any]] = {name: {} for name in self._names}
+        sizes: dict[str, dict[str, Any]] = {name: {} for name in self._names}
         topics = [{"topic": name, "partitions": [0]} for name in self._names]
         for node_id in self._running():
             described = self._ask(node_id, ApiKey.DESCRIBE_LOG_DIRS, 2, topics=topics)
             for topic in described["results"][0]["topics"]:
                 (found,) = topic["partitions"]
-                sizes[topic["name"]][node_id] = [found["partition_size"], found["offset_lag"]]
+                sizes[topic["name"]][f"broker {node_id}"] = [
+                    found["partition_size"],
+                    found["offset_lag"],
+                ]
         return sizes
 
     def _ask(self, node_id: int, api_key: ApiKey, version: int, **arguments: Any) -> Any:
@@ -294,7 +299,6 @@ class ReplicaPlay:
             record["offset"] for batch in found["records"] or () for record in batch["records"]
         ]
         return [*(found[key] for key in keys), offsets]
-
 
     def _epoch_end(self, name: str, leader_epoch: int) -> Any:
         partition = {"partition": 0, "current_leader_epoch": -1, "leader_epoch": leader_epoch}

@@ -10,13 +10,15 @@ from broker.offset_commit.requested_offsets import (
     requested_offsets,
     response_topics,
 )
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.offset_commit import ShortOffset, ShortTopic
-from tests.broker.cluster_builder import make_cluster
+from tests.broker.cluster_builder import make_cluster, make_context
 
 UNKNOWN_ID = UUID(int=99)
 MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 NONE = ErrorCode.NONE
+CONTEXT = make_context(ApiKey.OFFSET_COMMIT, 8)
 
 
 def topic(name: str, topic_id: UUID | None, indexes: Sequence[int]) -> ShortTopic:
@@ -34,6 +36,7 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
     unknown_id = UNKNOWN_ID if uses_topic_ids else None
 
     offsets, known, missing = requested_offsets(
+        CONTEXT,
         cluster,
         [topic("orders", topic_id, [1, 2]), topic("nothing", unknown_id, [0])],
         uses_topic_ids=uses_topic_ids,
@@ -57,7 +60,9 @@ def test_offsets_have_the_id_of_their_topic_since_kafka_4_3() -> None:
     for release in ("4.2", "4.3"):
         cluster = make_cluster(1, **{"broker.api.versions": release})
         created = cluster.create_topic("orders", [(1,)], {})
-        found = requested_offsets(cluster, [topic("orders", None, [0])], uses_topic_ids=False)
+        found = requested_offsets(
+            CONTEXT, cluster, [topic("orders", None, [0])], uses_topic_ids=False
+        )
         topic_id = created.topic_id if release == "4.3" else None
         assert [offset.topic_id for offset in found.offsets] == [topic_id]
 
@@ -68,7 +73,7 @@ def test_a_release_that_changes_counts_from_the_next_commit_on() -> None:
 
     def topic_id() -> object:
         topics = [topic("orders", None, [0])]
-        return requested_offsets(cluster, topics, uses_topic_ids=False).offsets[0].topic_id
+        return requested_offsets(CONTEXT, cluster, topics, uses_topic_ids=False).offsets[0].topic_id
 
     assert topic_id() is None
     cluster.set_config(cluster.config.with_dynamic(None, {"broker.api.versions": "4.3"}))
@@ -80,7 +85,7 @@ def test_the_release_of_an_only_broker_counts() -> None:
     cluster = make_cluster(1, **config)
     created = cluster.create_topic("orders", [(1,)], {})
     topics = [topic("orders", None, [0])]
-    (found,) = requested_offsets(cluster, topics, uses_topic_ids=False).offsets
+    (found,) = requested_offsets(CONTEXT, cluster, topics, uses_topic_ids=False).offsets
     assert found.topic_id == created.topic_id
 
 
@@ -89,7 +94,10 @@ def _response(*requested: tuple[str, list[int]]) -> list[tuple[str, PartitionErr
     cluster.create_topic("t", [(1,), (1,)], {})
     cluster.create_topic("u", [(1,)], {})
     found = requested_offsets(
-        cluster, [topic(name, None, indexes) for name, indexes in requested], uses_topic_ids=False
+        CONTEXT,
+        cluster,
+        [topic(name, None, indexes) for name, indexes in requested],
+        uses_topic_ids=False,
     )
     return response_topics(found, [NONE] * len(found.offsets))
 
