@@ -93,6 +93,16 @@ def test_a_snapshot_has_the_rules(kafka: MockKafka) -> None:
     assert kafka.acls() == rules
 
 
+def test_a_reset_restores_the_rules_of_the_snapshot_of_the_start() -> None:
+    with MockKafka(acls=True, in_process=True) as kafka:
+        kafka.allow("alice", "read", topic="orders")
+        rules, saved = kafka.acls(), kafka.snapshot()
+    with MockKafka(acls=True, in_process=True, snapshot=saved) as kafka:
+        assert kafka.delete_acls() == rules
+        kafka.reset()
+        assert kafka.acls() == rules
+
+
 @pytest.mark.parametrize(
     ("operations", "resource", "complaint"),
     [
