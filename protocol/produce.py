@@ -5,13 +5,15 @@ of its path. Kafka's schema: `ProduceResponse.json`.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol import messages
 from protocol.codec import encode_body, encode_unsigned_varint
-from protocol.pacing import LOOK_EVERY, may_pause, paced_elements
+from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_range
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -48,6 +50,15 @@ TopicResultFields: TypeAlias = tuple[str, UUID | None, Sequence[ResultFields]]
 """The fields of a `TopicResult`."""
 
 
+APPENDED_FIELDS = 5
+NO_RECORD_ERRORS = 1
+"""How an empty array is encoded; the fields of a response are packed in one call."""
+AppendedFields: TypeAlias = list[int]
+"""Of each batch that is stored: index, base offset, append time, start offset, NO_RECORD_ERRORS."""
+Refusals: TypeAlias = "list[tuple[int, PartitionResult]]"
+"""Results with an error, each with the number of fields of those before that have none."""
+
+
 class PartitionResult(NamedTuple):
     """The response for one partition; -1 for an absent offset, time or leader.
 
@@ -80,6 +91,23 @@ class NodeEndpoint(NamedTuple):
     host: str
     port: int
     rack: str | None
+
+
+@may_pause
+def partition_results(appended: AppendedFields, refusals: Refusals) -> list[ResultFields]:
+    """Return the results of all partitions in the order of the request."""
+    results: list[ResultFields] = []
+    begin, fields, no_error = 0, iter(appended), ErrorCode.NONE
+    for at, refusal in (*refusals, (len(appended), None)):
+        for _ in paced_range((at - begin) // APPENDED_FIELDS):
+            index, base_offset, append_time_ms, start_offset, _ = islice(fields, APPENDED_FIELDS)
+            results.append(
+                (index, no_error, base_offset, append_time_ms, start_offset, None, (), None)
+            )
+        if refusal is not None:
+            results.append(refusal)
+        begin = at
+    return results
 
 
 @may_pause

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from protocol.codec import DecodeError, encode_unsigned_varint, header_fields
 from protocol.pacing import may_pause
-from protocol.produce import FLEXIBLE_VERSION_MIN, ResultFields
+from protocol.produce import FLEXIBLE_VERSION_MIN, AppendedFields
 from protocol.produce_decoder import decode_batches
 from protocol.records import HEADER_FORMAT
 
@@ -21,9 +21,8 @@ _RESULT = "i2xqqqB2x"
 _END = "6x"
 """No tagged fields of the topic, no throttle time, no tagged fields of the response."""
 _SIZE_BYTES = 4
-_NO_RECORD_ERRORS = 1
 
-PackResponse: TypeAlias = Callable[[int, list[ResultFields]], bytes]
+PackResponse: TypeAlias = Callable[[int, AppendedFields], bytes]
 """Returns the frame of a response without errors and throttle time, of a correlation id."""
 
 UnpackFrame: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
@@ -109,19 +108,7 @@ def _response_packer(topic_start: bytes, partition_count: int) -> PackResponse:
     frame = Struct(f">{_HEADER}{len(topic_start)}s{_RESULT * partition_count}{_END}")
     pack, size = frame.pack, frame.size - _SIZE_BYTES
 
-    def pack_one(correlation_id: int, results: list[ResultFields]) -> bytes:
-        ((index, _, base_offset, append_time_ms, start_offset, _, _, _),) = results
-        # fmt: off
-        return pack(
-            size, correlation_id, topic_start,
-            index, base_offset, append_time_ms, start_offset, _NO_RECORD_ERRORS,
-        )
-        # fmt: on
+    def pack_all(correlation_id: int, appended: AppendedFields) -> bytes:
+        return pack(size, correlation_id, topic_start, *appended)
 
-    def pack_all(correlation_id: int, results: list[ResultFields]) -> bytes:
-        fields: list[int] = []
-        for index, _, base_offset, append_time_ms, start_offset, _, _, _ in results:
-            fields += (index, base_offset, append_time_ms, start_offset, _NO_RECORD_ERRORS)
-        return pack(size, correlation_id, topic_start, *fields)
-
-    return pack_one if partition_count == 1 else pack_all
+    return pack_all

@@ -27,7 +27,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import SIZE_BYTES, Frame
 from protocol.pacing import may_pause
-from protocol.produce import ResultFields
+from protocol.produce import AppendedFields, Refusals, partition_results
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import PackResponse, ProduceTemplate, UnpackFrame
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
@@ -179,16 +179,16 @@ class ProduceReplay:
             entry = dispatcher.begin(context, data, start, end) if is_noted else None
             try:
                 context.stopwatch = stopwatch
-                results, has_error = accept_batches(
+                appended, refusals = accept_batches(
                     context, cluster, topic, parts, data, acks, transactional_id, is_plain
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=has_response)
-                if has_error or (has_quotas and (context.throttle_time_ms or context.shadow)):
-                    response = self._unusual(context, results, has_error=has_error)
+                if refusals or (has_quotas and (context.throttle_time_ms or context.shadow)):
+                    response = self._unusual(context, appended, refusals)
                     self._keep_context(context, entry)
                 elif has_response:
-                    response = pack_response(correlation_id, results)
+                    response = pack_response(correlation_id, appended)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
                 response = closed_by(error, context, dispatcher.report_bug)
                 self._keep_context(context, entry)
@@ -224,15 +224,13 @@ class ProduceReplay:
 
     @may_pause
     def _unusual(
-        self,
-        context: RequestContext,
-        results: list[ResultFields],
-        *,
-        has_error: bool,
+        self, context: RequestContext, appended: AppendedFields, refusals: Refusals
     ) -> DispatchResult:
         """Return the response with errors or a throttle time, as `handle_produce` does."""
         cluster, template = self._cluster, self._template
+        results = partition_results(appended, refusals)
         topic_results = [(template.name, template.topic_id, results)]
+        has_error = bool(refusals)
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
         return self._dispatcher.framed(route, context, body)

@@ -67,7 +67,13 @@ from protocol import produce, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, may_pause, paced, paced_elements
-from protocol.produce import NodeEndpoint, PartitionResult, ResultFields, TopicResultFields
+from protocol.produce import (
+    NodeEndpoint,
+    PartitionResult,
+    ResultFields,
+    TopicResultFields,
+    partition_results,
+)
 from protocol.produce_decoder import TopicBatches
 
 _NONE = ErrorCode.NONE
@@ -119,10 +125,11 @@ def handle_produce(
             ]
             has_error = True
         else:
-            results, has_refused = accept_batches(
+            appended, refusals = accept_batches(
                 context, cluster, topic, parts, frame, acks, transactional_id, is_plain
             )
-            has_error = has_error or has_refused
+            results = partition_results(appended, refusals)
+            has_error = has_error or bool(refusals)
         if refused_partitions:
             key = topic_id or name
             results = [_merged(result, refused_partitions, key) for result in paced(results)]

@@ -70,7 +70,7 @@ def handle_create_acls(
             _Result(
                 version=version,
                 error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
-                error_message=None if refusal is None else refusal.error_message,
+                error_message="" if refusal is None else refusal.error_message,
             )
             for refusal in paced(refusals)
         ],

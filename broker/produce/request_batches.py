@@ -11,7 +11,7 @@ from uuid import UUID
 
 from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
-from broker.produce.batch_check import ReadBatch, is_transactional, read_batch
+from broker.produce.batch_check import ReadBatch, batch_end, is_transactional, read_batch
 from broker.produce.batch_refusal import BatchRefusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
@@ -51,22 +51,19 @@ def read_batches(
 ) -> CheckedBatches | BatchRefusal:
     """Check the batches of a request together, or return why all of it is refused."""
     api_version = context.api_version
-    needs_id = transactional_id is None or (
-        cluster.authorizer is not None
-        and not is_allowed(
-            context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
-        )
+    is_old = api_version < ZSTD_VERSION_MIN
+    needs_id = transactional_id is None or not is_allowed(
+        context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
     )
     has_failures = has_several = False
     read: list[ReadTopic] = []
     for name, topic_id, parts in paced_elements(topics):
         batches: list[ReadBatch] = []
-        for index, start, end, known in paced_elements(parts):
-            header: HeaderFields | BatchRefusal
-            if known is None or api_version < ZSTD_VERSION_MIN:
-                header = read_batch(frame, start, end, api_version)
-            else:
-                header = known
+        for index, start, records_end, known in paced_elements(parts):
+            end = records_end
+            header: HeaderFields | BatchRefusal = (
+                read_batch(frame, start, end, api_version) if known is None or is_old else known
+            )
             if isinstance(header, BatchRefusal):
                 if header.error_code is ErrorCode.CORRUPT_MESSAGE and header.fails_request:
                     return header
@@ -75,6 +72,8 @@ def read_batches(
                 has_failures = has_failures or header.fails_request
             elif needs_id and header[5] & TRANSACTIONAL_FLAG:
                 return _refuse_id(context, cluster, transactional_id)
+            else:  # a few bytes behind the batch are ignored
+                end = batch_end(header, start)
             batches.append((index, start, end, header))
         if batches:
             read.append((name, topic_id, batches))

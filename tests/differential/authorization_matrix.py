@@ -10,7 +10,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.authorization.checks import Check
 from broker.routes import CHECKS, ROUTES
 from protocol.messages import API_NAMES
-from tests.differential.authorization_requests import DESTRUCTIVE, REQUESTS, preparations_of
+from tests.differential.authorization_requests import DESTRUCTIVE, LATEST, REQUESTS, preparations_of
 from tests.differential.authorization_rules import (
     DENYING,
     LISTENER,
@@ -61,10 +61,12 @@ def selection(api: str, checks: Sequence[Check], versions: Versions) -> Conversa
 
 
 def _requests(api: str, versions: Versions) -> list[Send]:
+    """Return the requests of an API in versions that are served."""
     low, high = versions[api]
     return [
         Send(api, min(max(version, low), high), dict(arguments))
         for version, arguments in REQUESTS[api]
+        if version <= high or version == LATEST
     ]
 
 

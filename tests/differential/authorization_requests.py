@@ -29,7 +29,8 @@ from tests.differential.values import (
 
 Request = tuple[int, Mapping[str, Any]]
 """The highest version that has these fields, and the fields."""
-_LATEST = 99
+LATEST = 99
+"""Stands for the latest version that is served."""
 _NAMES = ("~a", "~b")
 _IDS = ("topic_id#0", "topic_id#1")
 _PRODUCER = {"producer_id": "producer_id#0", "producer_epoch": 0}
@@ -138,7 +139,7 @@ def _state_partitions(**fields: Any) -> list[dict[str, Any]]:
 REQUESTS: Mapping[str, Sequence[Request]] = {
     "Produce": (
         (12, _producing(_NAMES, "name")),
-        (_LATEST, _producing(_IDS, "topic_id")),
+        (LATEST, _producing(_IDS, "topic_id")),
         (
             12,
             {
@@ -150,12 +151,12 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "Fetch": (
         (12, _fetching(_NAMES, "topic")),
-        (_LATEST, _fetching(_IDS, "topic_id")),
+        (LATEST, _fetching(_IDS, "topic_id")),
         (12, {**_fetching(_NAMES, "topic"), "session_epoch": 0}),
     ),
     "ListOffsets": (
         (
-            _LATEST,
+            LATEST,
             {"topics": _each(_NAMES, "name", partitions=[{"partition_index": 0, "timestamp": -1}])},
         ),
     ),
@@ -173,17 +174,17 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
                 "allow_auto_topic_creation": False,
             },
         ),
-        (_LATEST, {"topics": _each(_IDS, "topic_id"), "allow_auto_topic_creation": False}),
+        (LATEST, {"topics": _each(_IDS, "topic_id"), "allow_auto_topic_creation": False}),
         (4, {"topics": None, "allow_auto_topic_creation": False}),
         (
-            _LATEST,
+            LATEST,
             {"topics": _each(("~a", "~new"), "name"), "include_topic_authorized_operations": True},
         ),
         (1, {"topics": _each(("~newer",), "name")}),
     ),
     "OffsetCommit": (
         (9, {"group_id": "~g", "topics": _commit(_NAMES, "name")}),
-        (_LATEST, {"group_id": "~g", "topics": _commit(_IDS, "topic_id")}),
+        (LATEST, {"group_id": "~g", "topics": _commit(_IDS, "topic_id")}),
         (2, {"group_id": "~g", "topics": _commit(_NAMES, "name")}),
     ),
     "OffsetFetch": (
@@ -199,7 +200,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
         (
-            _LATEST,
+            LATEST,
             {
                 "groups": [
                     {"group_id": "~g", "topics": _each(_IDS, "topic_id", partition_indexes=[0])},
@@ -212,9 +213,9 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     "FindCoordinator": (
         (3, {"key": "~g", "key_type": 0}),
         (3, {"key": TRANSACTIONAL_ID, "key_type": 1}),
-        (_LATEST, {"key_type": 0, "coordinator_keys": ["~g", "~h"]}),
-        (_LATEST, {"key_type": 1, "coordinator_keys": [TRANSACTIONAL_ID]}),
-        (_LATEST, {"key_type": 2, "coordinator_keys": ["~g:AAAAAAAAAAAAAAAAAAAAAQ:0"]}),
+        (LATEST, {"key_type": 0, "coordinator_keys": ["~g", "~h"]}),
+        (LATEST, {"key_type": 1, "coordinator_keys": [TRANSACTIONAL_ID]}),
+        (LATEST, {"key_type": 2, "coordinator_keys": ["~g:AAAAAAAAAAAAAAAAAAAAAQ:0"]}),
         (0, {"key": "~g"}),
     ),
     "JoinGroup": tuple(
@@ -228,11 +229,11 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
                 "protocols": [{"name": "range", "metadata": SUBSCRIPTION}],
             },
         )
-        for version in (4, _LATEST)
+        for version in (4, LATEST)
     ),
-    "Heartbeat": ((_LATEST, _GROUP_MEMBER), (1, _GROUP_MEMBER)),
+    "Heartbeat": ((LATEST, _GROUP_MEMBER), (1, _GROUP_MEMBER)),
     "LeaveGroup": (
-        (_LATEST, {"group_id": "~g", "members": [{"member_id": "member_id#0"}]}),
+        (LATEST, {"group_id": "~g", "members": [{"member_id": "member_id#0"}]}),
         (1, {"group_id": "~g", "member_id": "member_id#0"}),
     ),
     "SyncGroup": (
@@ -241,18 +242,18 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             {**_GROUP_MEMBER, "assignments": [{"member_id": "member_id#0", "assignment": "x"}]},
         ),
         (
-            _LATEST,
+            LATEST,
             {**_GROUP_MEMBER, "protocol_type": "consumer", "protocol_name": "range"},
         ),
     ),
     "DescribeGroups": (
-        (_LATEST, {"groups": ["~g", "~h"], "include_authorized_operations": True}),
+        (LATEST, {"groups": ["~g", "~h"], "include_authorized_operations": True}),
         (1, {"groups": ["~g", "~h"]}),
     ),
-    "ListGroups": ((_LATEST, {}), (0, {})),
+    "ListGroups": ((LATEST, {}), (0, {})),
     "CreateTopics": (
         (
-            _LATEST,
+            LATEST,
             {
                 "topics": [
                     {
@@ -275,13 +276,13 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         (2, {"topics": _each(("~new",), "name", num_partitions=1, replication_factor=1)}),
     ),
     "DeleteTopics": (
-        (_LATEST, {"topics": _each((*_IDS, "topic_id#9"), "topic_id"), "timeout_ms": 30_000}),
-        (_LATEST, {"topics": _each((*_NAMES, "~missing"), "name"), "timeout_ms": 30_000}),
+        (LATEST, {"topics": _each((*_IDS, "topic_id#9"), "topic_id"), "timeout_ms": 30_000}),
+        (LATEST, {"topics": _each((*_NAMES, "~missing"), "name"), "timeout_ms": 30_000}),
         (5, {"topic_names": [*_NAMES, "~missing"], "timeout_ms": 30_000}),
     ),
     "DeleteRecords": (
         (
-            _LATEST,
+            LATEST,
             {
                 "topics": _each(_NAMES, "name", partitions=[{"partition_index": 0, "offset": 1}]),
                 "timeout_ms": 30_000,
@@ -293,10 +294,18 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         (5, {"transactional_id": None, "transaction_timeout_ms": 60_000}),
         (2, {"transactional_id": "~y", "transaction_timeout_ms": 60_000}),
         (5, {"transactional_id": TRANSACTIONAL_ID, "transaction_timeout_ms": 60_000}),
+        (
+            6,
+            {
+                "transactional_id": "~y",
+                "transaction_timeout_ms": 60_000,
+                "enable2_pc": True,
+            },
+        ),
     ),
     "OffsetForLeaderEpoch": tuple(
         (
-            _LATEST,
+            LATEST,
             {
                 "replica_id": replica_id,
                 "topics": _each(
@@ -308,17 +317,17 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "AddPartitionsToTxn": (
         (3, _OLD_TRANSACTION),
-        (_LATEST, {"transactions": [_TOPIC_TRANSACTION]}),
-        (_LATEST, {"transactions": [{**_TOPIC_TRANSACTION, "verify_only": True}]}),
+        (LATEST, {"transactions": [_TOPIC_TRANSACTION]}),
+        (LATEST, {"transactions": [{**_TOPIC_TRANSACTION, "verify_only": True}]}),
     ),
     "AddOffsetsToTxn": (
-        (_LATEST, {**_TRANSACTION, "group_id": "~g"}),
+        (LATEST, {**_TRANSACTION, "group_id": "~g"}),
         (0, {**_TRANSACTION, "group_id": "~g"}),
     ),
     "EndTxn": ((4, {**_TRANSACTION, "committed": True}), (0, {**_TRANSACTION, "committed": True})),
     "WriteTxnMarkers": (
         (
-            _LATEST,
+            LATEST,
             {
                 "markers": [
                     {
@@ -332,15 +341,15 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "TxnOffsetCommit": (
         (4, {**_TRANSACTION, "group_id": "~g", "topics": _commit(_NAMES, "name")}),
-        (_LATEST, {**_TRANSACTION, "group_id": "~g", "topics": _commit(_IDS, "topic_id")}),
+        (LATEST, {**_TRANSACTION, "group_id": "~g", "topics": _commit(_IDS, "topic_id")}),
         (0, {**_TRANSACTION, "group_id": "~g", "topics": _commit(_NAMES, "name")}),
     ),
-    "DescribeAcls": ((_LATEST, _ACL_FILTER),),
-    "CreateAcls": ((_LATEST, {"creations": [_ACL]}),),
-    "DeleteAcls": ((_LATEST, {"filters": [_ACL_FILTER]}),),
+    "DescribeAcls": ((LATEST, _ACL_FILTER),),
+    "CreateAcls": ((LATEST, {"creations": [_ACL]}),),
+    "DeleteAcls": ((LATEST, {"filters": [_ACL_FILTER]}),),
     "DescribeConfigs": (
         (
-            _LATEST,
+            LATEST,
             {
                 "resources": [
                     {
@@ -355,26 +364,26 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         ),
     ),
     "AlterConfigs": (
-        (_LATEST, {"resources": _config_resources()[:-1]}),
-        (_LATEST, {"resources": _config_resources(), "validate_only": True}),
+        (LATEST, {"resources": _config_resources()[:-1]}),
+        (LATEST, {"resources": _config_resources(), "validate_only": True}),
     ),
     "IncrementalAlterConfigs": (
-        (_LATEST, {"resources": _config_resources(config_operation=0)[:-1]}),
-        (_LATEST, {"resources": _config_resources(config_operation=0), "validate_only": True}),
+        (LATEST, {"resources": _config_resources(config_operation=0)[:-1]}),
+        (LATEST, {"resources": _config_resources(config_operation=0), "validate_only": True}),
     ),
     "AlterReplicaLogDirs": (
         (
-            _LATEST,
+            LATEST,
             {"dirs": [{"path": "/nowhere", "topics": _each(_NAMES, "name", partitions=[0])}]},
         ),
     ),
     "DescribeLogDirs": (
-        (_LATEST, {"topics": _each(_NAMES, "topic", partitions=[0])}),
+        (LATEST, {"topics": _each(_NAMES, "topic", partitions=[0])}),
         (1, {"topics": []}),
     ),
     "CreatePartitions": (
         (
-            _LATEST,
+            LATEST,
             {
                 "topics": _each((*_NAMES, "~missing"), "name", count=3, assignments=None),
                 "timeout_ms": 30_000,
@@ -384,7 +393,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     "CreateDelegationToken": (
         (2, {"max_lifetime_ms": 100_000_000}),
         (
-            _LATEST,
+            LATEST,
             {
                 "owner_principal_type": "User",
                 "owner_principal_name": "~v",
@@ -392,7 +401,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
         (
-            _LATEST,
+            LATEST,
             {
                 "owner_principal_type": "User",
                 "owner_principal_name": "~owner",
@@ -401,10 +410,10 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         ),
     ),
     "DescribeDelegationToken": (
-        (_LATEST, {"owners": None}),
-        (_LATEST, {"owners": [{"principal_type": "User", "principal_name": "~owner"}]}),
+        (LATEST, {"owners": None}),
+        (LATEST, {"owners": [{"principal_type": "User", "principal_name": "~owner"}]}),
         (
-            _LATEST,
+            LATEST,
             {
                 "owners": [
                     {"principal_type": "User", "principal_name": name} for name in ("~owner", "~v")
@@ -412,33 +421,33 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
     ),
-    "DeleteGroups": ((_LATEST, {"groups_names": ["~g", "~h"]}),),
+    "DeleteGroups": ((LATEST, {"groups_names": ["~g", "~h"]}),),
     "ElectLeaders": (
-        (_LATEST, {"topic_partitions": _TOPIC_PARTITIONS}),
+        (LATEST, {"topic_partitions": _TOPIC_PARTITIONS}),
         (0, {"topic_partitions": _TOPIC_PARTITIONS}),
     ),
     "AlterPartitionReassignments": (
         (
-            _LATEST,
+            LATEST,
             {"topics": _each(_NAMES, "name", partitions=[{"partition_index": 0, "replicas": [1]}])},
         ),
     ),
     "ListPartitionReassignments": (
-        (_LATEST, {"topics": _each(_NAMES, "name", partition_indexes=[0])}),
+        (LATEST, {"topics": _each(_NAMES, "name", partition_indexes=[0])}),
     ),
     "OffsetDelete": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "topics": _each(_NAMES, "name", partitions=[{"partition_index": 0}]),
             },
         ),
     ),
-    "DescribeClientQuotas": ((_LATEST, {"components": [{"entity_type": "user", "match": "~u"}]}),),
+    "DescribeClientQuotas": ((LATEST, {"components": [{"entity_type": "user", "match": "~u"}]}),),
     "AlterClientQuotas": (
         (
-            _LATEST,
+            LATEST,
             {
                 "entries": [
                     {
@@ -450,10 +459,10 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
     ),
-    "DescribeUserScramCredentials": ((_LATEST, {"users": _each(("~u", "~v"), "name")}),),
+    "DescribeUserScramCredentials": ((LATEST, {"users": _each(("~u", "~v"), "name")}),),
     "AlterUserScramCredentials": (
         (
-            _LATEST,
+            LATEST,
             {
                 "deletions": [{"name": "~v", "mechanism": 1}],
                 "upsertions": [
@@ -470,7 +479,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "DescribeQuorum": (
         (
-            _LATEST,
+            LATEST,
             {
                 "topics": [
                     {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
@@ -480,7 +489,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "UpdateFeatures": (
         (
-            _LATEST,
+            LATEST,
             {
                 "feature_updates": [{"feature": "no.such.feature", "max_version_level": 1}],
                 "validate_only": True,
@@ -489,19 +498,19 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         (0, {"feature_updates": [{"feature": "no.such.feature", "max_version_level": 1}]}),
     ),
     "DescribeCluster": (
-        (_LATEST, {"include_cluster_authorized_operations": True}),
+        (LATEST, {"include_cluster_authorized_operations": True}),
         (0, {}),
     ),
     "DescribeProducers": (
-        (_LATEST, {"topics": _each((*_NAMES, "~missing"), "name", partition_indexes=[0])}),
+        (LATEST, {"topics": _each((*_NAMES, "~missing"), "name", partition_indexes=[0])}),
     ),
-    "UnregisterBroker": ((_LATEST, {"broker_id": 9}),),
-    "UnregisterController": ((_LATEST, {"controller_id": 9}),),
-    "DescribeTransactions": ((_LATEST, {"transactional_ids": [TRANSACTIONAL_ID, "~y"]}),),
-    "ListTransactions": ((_LATEST, {}),),
+    "UnregisterBroker": ((LATEST, {"broker_id": 9}),),
+    "UnregisterController": ((LATEST, {"controller_id": 9}),),
+    "DescribeTransactions": ((LATEST, {"transactional_ids": [TRANSACTIONAL_ID, "~y"]}),),
+    "ListTransactions": ((LATEST, {}),),
     "ConsumerGroupHeartbeat": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": CONSUMER_MEMBER,
@@ -511,7 +520,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": CONSUMER_MEMBER,
@@ -523,16 +532,16 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         (0, {"group_id": "~g", "member_id": CONSUMER_MEMBER, "member_epoch": 1}),
     ),
     "ConsumerGroupDescribe": (
-        (_LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
+        (LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
         (0, {"group_ids": ["~g", "~h"]}),
     ),
-    "GetTelemetrySubscriptions": ((_LATEST, {}),),
-    "PushTelemetry": ((_LATEST, {}),),
-    "ListConfigResources": ((_LATEST, {"resource_types": [GROUP]}), (0, {})),
+    "GetTelemetrySubscriptions": ((LATEST, {}),),
+    "PushTelemetry": ((LATEST, {}),),
+    "ListConfigResources": ((LATEST, {"resource_types": [GROUP]}), (0, {})),
     "DescribeTopicPartitions": (
-        (_LATEST, {"topics": _each((*_NAMES, "~missing"), "name")}),
+        (LATEST, {"topics": _each((*_NAMES, "~missing"), "name")}),
         (
-            _LATEST,
+            LATEST,
             {
                 "topics": _each((*_NAMES, "~missing"), "name"),
                 "cursor": {"topic_name": "~b", "partition_index": 0},
@@ -541,21 +550,21 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "ShareGroupHeartbeat": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": SHARE_MEMBER,
                 "subscribed_topic_names": list(_NAMES),
             },
         ),
-        (_LATEST, {"group_id": "~g", "member_id": SHARE_MEMBER, "member_epoch": 2}),
+        (LATEST, {"group_id": "~g", "member_id": SHARE_MEMBER, "member_epoch": 2}),
     ),
     "ShareGroupDescribe": (
-        (_LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
+        (LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
     ),
     "ShareFetch": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": SHARE_MEMBER,
@@ -567,7 +576,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "ShareAcknowledge": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": SHARE_MEMBER,
@@ -589,7 +598,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
     ),
     "AddRaftVoter": (
         (
-            _LATEST,
+            LATEST,
             {
                 "voter_id": 9,
                 "voter_directory_id": "topic_id#9",
@@ -598,29 +607,29 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             },
         ),
     ),
-    "RemoveRaftVoter": ((_LATEST, {"voter_id": 9, "voter_directory_id": "topic_id#9"}),),
+    "RemoveRaftVoter": ((LATEST, {"voter_id": 9, "voter_directory_id": "topic_id#9"}),),
     "InitializeShareGroupState": (
-        (_LATEST, {**_STATE, "topics": _state_partitions(state_epoch=1)}),
+        (LATEST, {**_STATE, "topics": _state_partitions(state_epoch=1)}),
     ),
-    "ReadShareGroupState": ((_LATEST, {**_STATE, "topics": _state_partitions(leader_epoch=1)}),),
+    "ReadShareGroupState": ((LATEST, {**_STATE, "topics": _state_partitions(leader_epoch=1)}),),
     "WriteShareGroupState": (
-        (_LATEST, {**_STATE, "topics": _state_partitions(state_epoch=1, leader_epoch=1)}),
+        (LATEST, {**_STATE, "topics": _state_partitions(state_epoch=1, leader_epoch=1)}),
     ),
-    "DeleteShareGroupState": ((_LATEST, {**_STATE, "topics": _state_partitions()}),),
+    "DeleteShareGroupState": ((LATEST, {**_STATE, "topics": _state_partitions()}),),
     "ReadShareGroupStateSummary": (
-        (_LATEST, {**_STATE, "topics": _state_partitions(leader_epoch=1)}),
+        (LATEST, {**_STATE, "topics": _state_partitions(leader_epoch=1)}),
     ),
     "StreamsGroupHeartbeat": (
-        (_LATEST, {**_NEW_STREAMS_MEMBER, "topology": _INTERNAL_TOPICS}),
+        (LATEST, {**_NEW_STREAMS_MEMBER, "topology": _INTERNAL_TOPICS}),
         (0, {"group_id": "~g", "member_id": STREAMS_MEMBER, "member_epoch": 1}),
     ),
     "StreamsGroupDescribe": (
-        (_LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
+        (LATEST, {"group_ids": ["~g", "~h"], "include_authorized_operations": True}),
         (0, {"group_ids": ["~g"]}),
     ),
     "DescribeShareGroupOffsets": (
         (
-            _LATEST,
+            LATEST,
             {
                 "groups": [
                     {"group_id": "~g", "topics": _each(_NAMES, "topic_name", partitions=[0])},
@@ -628,11 +637,11 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
                 ]
             },
         ),
-        (_LATEST, {"groups": [{"group_id": "~g", "topics": None}]}),
+        (LATEST, {"groups": [{"group_id": "~g", "topics": None}]}),
     ),
     "AlterShareGroupOffsets": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "topics": _each(
@@ -644,11 +653,11 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         ),
     ),
     "DeleteShareGroupOffsets": (
-        (_LATEST, {"group_id": "~g", "topics": _each((*_NAMES, "~missing"), "topic_name")}),
+        (LATEST, {"group_id": "~g", "topics": _each((*_NAMES, "~missing"), "topic_name")}),
     ),
     "StreamsGroupTopologyDescriptionUpdate": (
         (
-            _LATEST,
+            LATEST,
             {
                 "group_id": "~g",
                 "member_id": STREAMS_MEMBER,

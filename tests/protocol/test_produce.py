@@ -79,3 +79,16 @@ def test_node_endpoints_are_a_tagged_field(version: int) -> None:
     assert [(node.node_id, node.host, node.port) for node in response.node_endpoints] == [
         (2, "localhost", 9094)
     ]
+
+
+@given(st.lists(results, max_size=12))
+def test_results_are_in_the_order_of_the_request(found: list[produce.PartitionResult]) -> None:
+    appended: produce.AppendedFields = []
+    refusals: produce.Refusals = []
+    for result in found:
+        if result.error_code:
+            refusals.append((len(appended), result))
+        else:
+            appended += (result.partition_index, *result[2:5], produce.NO_RECORD_ERRORS)
+
+    assert produce.partition_results(appended, refusals) == found
