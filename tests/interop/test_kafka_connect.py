@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,16 @@ def test_a_worker_goes_on_where_its_compacted_topics_say(jars: Path, tmp_path: P
                 return []
             return [(record.value or b"").decode() for record in kafka.records("lines")]
 
+        def has_copied(count: int) -> bool:
+            return len(copied()) >= count
+
         with worker:
             for first in range(0, COUNT, CHUNK):
                 with source.open("a") as file:
                     file.write("".join(f"{line}\n" for line in lines(first, CHUNK)))
                 settings = config | {"errors.retry.timeout": str(first)}
                 worker.ask("PUT", "/connectors/copy/config", settings)
-                wait_until(lambda end=first + CHUNK: len(copied()) >= end)
+                wait_until(partial(has_copied, first + CHUNK))
             size_bytes = len(source.read_bytes())
             wait_until(
                 lambda: any(
@@ -74,7 +78,7 @@ def test_a_worker_goes_on_where_its_compacted_topics_say(jars: Path, tmp_path: P
         with source.open("a") as file:
             file.write("".join(f"{line}\n" for line in lines(COUNT, CHUNK)))
         with worker:
-            wait_until(lambda: len(copied()) >= COUNT + CHUNK)
+            wait_until(partial(has_copied, COUNT + CHUNK))
             assert worker.ask("GET", "/connectors/copy/config") == known
             status = worker.ask("GET", "/connectors/copy/status")
         assert status["connector"]["state"] == "RUNNING"
