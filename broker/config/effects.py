@@ -42,9 +42,16 @@ NEEDS_PREFIX = "Kafka ignores it too, unless it has the prefix of a listener and
 NO_TIERED_STORAGE = "There is no tiered storage."
 NO_PLUGINS = "The broker runs no Java and loads no plug-in; it behaves as with the default."
 NO_JMX = "The broker has no JMX metrics; the admin port serves Prometheus metrics at /metrics."
-NOTHING_COPIED = "Replicas share one log, so nothing is copied that could be throttled."
-NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it."
-NO_LINGER = "Records of a coordinator are appended one by one, at once."
-NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
-CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."
-SHARE_LOG_KEPT = "Old records of __share_group_state are deleted when they are many, not by time."
+NOTHING_COPIED = "A replica moves to another directory at once: its log is in memory."
+NO_WINDOW = "A throttled copy waits until what it copied is within the rate, without a window."
+NO_LAG = (
+    "A follower that lags leaves the ISR at once, so no write waits for it: replicas share one log."
+)
+NO_LINGER = (
+    "A coordinator appends and applies each write at once; reads would have to see the state before"
+    " the writes that linger."
+)
+NO_CLEANING_TIME = (
+    "To compact a log takes no time on the broker's clock; Kafka slows down a cleaning that takes"
+    " more than 300 ms."
+)

@@ -7,6 +7,7 @@ Behaviour:
     - With an authorizer the client needs CREATE on the cluster, or on the topic
       (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE_CONFIGS on the topic the result has no counts
       and no configuration, and TOPIC_AUTHORIZATION_FAILED as topic_config_error_code.
+    - `__cluster_metadata` is INVALID_REQUEST.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
       topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
       INVALID_CONFIG, and the placement.
@@ -27,7 +28,6 @@ Behaviour:
       error.
 
 Gaps:
-    - With validate_only the topic id is zero; Kafka generates one.
     - Internal topics cannot be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
     - There are no create-topic policies.
 """
@@ -38,6 +38,8 @@ from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import (
+    CLUSTER_METADATA_TOPIC,
+    NO_CLUSTER_METADATA,
     NewTopic,
     TopicPlan,
     check_new_topic,
@@ -73,25 +75,22 @@ def handle_create_topics(
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
-    refusals = _refuse_names(context, cluster, counts)
+    refusals = _refuse_names(context, cluster, counts) | _refuse_cluster_metadata(counts)
     if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
             throttle_time_ms=0,
             topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
-    too_large = check_size(
-        cluster, (t for name, t in paced(topics.items()) if name not in refusals)
-    )
+    named = {name: topic for name, topic in paced(topics.items()) if name not in refusals}
+    too_large = check_size(cluster, named.values())
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
     results: dict[str, _Result] = {}
     created: set[str] = set()
     queued: dict[str, int] = {}
-    for name, topic in paced(topics.items()):
-        if name in refusals:
-            continue
+    for name, topic in paced(named.items()):
         outcome = too_large or _check(cluster, topic, created)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
@@ -106,8 +105,7 @@ def handle_create_topics(
         else:
             results[name] = _refused(context, name, TIMED_OUT)
             queued[name] = len(outcome.assignments)
-    for name, refusal in paced(refusals.items()):
-        results[name] = _refused(context, name, refusal)
+    results |= {n: _refused(context, n, refusal) for n, refusal in paced(refusals.items())}
 
     def respond(now_ms: int) -> "messages.CreateTopicsResponse":
         quota.settle(now_ms)
@@ -162,6 +160,11 @@ def _refuse_names(
     return refusals
 
 
+def _refuse_cluster_metadata(counts: Mapping[str, int]) -> dict[str, Refusal]:
+    is_requested = counts.get(CLUSTER_METADATA_TOPIC) == 1
+    return {CLUSTER_METADATA_TOPIC: NO_CLUSTER_METADATA} if is_requested else {}
+
+
 @may_pause
 def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
@@ -199,7 +202,7 @@ def _create(
 
 def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> _Result:
     config = TopicConfig(cluster.shared_config, plan.overrides)
-    return _result(context, cluster, plan, _NO_TOPIC_ID, config)
+    return _result(context, cluster, plan, cluster.new_uuid(), config)
 
 
 def _result(

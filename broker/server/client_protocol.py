@@ -382,6 +382,7 @@ class ClientProtocol(asyncio.Protocol):
             now_ms = self._server.clock.now_ms()
             self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
             self._acknowledgements.forget(self.connection.connection_id)
+            self._server.cluster.client_instances.disconnect(self.connection.connection_id)
             self._server.cluster.coordinators.end_share_sessions(
                 self.broker_id, self.connection.connection_id, now_ms
             )

@@ -25,13 +25,20 @@ class ListenerSecurity:
 
     def new_session(self, transport: Any) -> Session | None:
         """Return the session of a new client; None if no rule maps its name to a principal."""
+        peer = transport.get_extra_info("peername")
         name = None
         if self.tls is not None and not self.is_sasl:
             name = certificate_name(transport.get_extra_info("peercert"))
         principal = ANONYMOUS if name is None else self.to_principal(name)
         if principal is None:
             return None
-        return Session(self.name, is_sasl=self.is_sasl, principal=principal, tokens=self.tokens)
+        return Session(
+            self.name,
+            is_sasl=self.is_sasl,
+            principal=principal,
+            tokens=self.tokens,
+            client_port=peer[1] if peer else None,
+        )
 
 
 PLAINTEXT = ListenerSecurity()

@@ -157,7 +157,10 @@ def _parser() -> argparse.ArgumentParser:
         "--logs", type=int, default=0, help="compare changes of logs: so many seeds"
     )
     parser.add_argument(
-        "--replicas", type=int, default=0, help="compare high watermarks: so many seeds"
+        "--replicas",
+        type=int,
+        default=0,
+        help="compare high watermarks and lost ends: so many seeds",
     )
     parser.add_argument("--load", action="store_true", help="run random load plans on both")
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
@@ -225,7 +228,7 @@ def _compare_logs(console: Console, options: argparse.Namespace) -> int:
 
 
 def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
-    """Compare high watermarks while brokers stop; return 1 if a sequence differs."""
+    """Compare what leaders say while brokers stop; return 1 if a sequence differs."""
     seeds = range(options.first, options.first + options.replicas)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -233,7 +236,10 @@ def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
         our_cluster(replica_comparison.SETUP) as ours,
     ):
         count = replica_comparison.compare_replicas(kafka, ours, seeds, console.print)
-    sequences = len(seeds) * replica_comparison.SEQUENCES_PER_SEED
+        if options.keep:
+            replica_comparison.keep(kafka, options.first, console.print)
+    kinds = len(replica_comparison.RUNS)
+    sequences = kinds * len(seeds) * replica_comparison.SEQUENCES_PER_SEED
     console.print(f"{count} of {sequences} sequences differ")
     return int(count > 0)
 

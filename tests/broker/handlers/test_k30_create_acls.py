@@ -83,14 +83,9 @@ CIDR = "Invalid CIDR notation '10.0.0.0/40': Value [40] not in range [0,32]"
             "The only valid name for the CLUSTER resource is kafka-cluster",
         ),
         ({"resource_name": ""}, "Invalid empty resource name"),
-        ({"resource_type": 1}, "Invalid resourceType ANY"),
         ({"resource_type": 99}, "Invalid resourceType UNKNOWN"),
-        ({"resource_pattern_type": 1}, "Invalid patternType ANY"),
-        ({"resource_pattern_type": 2}, "Invalid patternType MATCH"),
         ({"resource_pattern_type": -1}, "Invalid patternType UNKNOWN"),
-        ({"operation": 1}, "Invalid operation ANY"),
         ({"operation": 16}, "Invalid operation UNKNOWN"),
-        ({"permission_type": 1}, "Invalid permissionType ANY"),
         ({"permission_type": 9}, "Invalid permissionType UNKNOWN"),
         (
             {"principal": "alice"},
@@ -105,6 +100,23 @@ def test_a_rule_that_kafka_refuses_is_refused_alone(fields: dict[str, Any], mess
     response = create(cluster, 3, creation(**fields), creation())
     assert errors(response) == [(INVALID, message), (0, "")]
     assert authorizer_of(cluster).acls() == [acl("topic", principal="User:alice")]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"resource_type": 1},
+        {"resource_pattern_type": 1},
+        {"resource_pattern_type": 2},
+        {"operation": 1},
+        {"permission_type": 1},
+    ],
+)
+def test_a_rule_with_what_only_filters_have_fails_the_request(fields: dict[str, int]) -> None:
+    cluster = acl_cluster()
+    response = create(cluster, 3, creation(), creation(**fields), creation(host=""))
+    assert errors(response) == [(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * 3
+    assert authorizer_of(cluster).acls() == []
 
 
 @pytest.mark.parametrize(
