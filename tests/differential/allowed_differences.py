@@ -279,8 +279,13 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             kind="order",
         )
         for api, path in (
-            ("*GroupHeartbeat", "assignment.topic_partitions"),
-            ("*ShareGroupState*", "results"),
+            ("ConsumerGroupHeartbeat", "assignment.topic_partitions"),
+            ("DeleteShareGroupState", "results"),
+            ("InitializeShareGroupState", "results"),
+            ("ReadShareGroupState", "results"),
+            ("ReadShareGroupStateSummary", "results"),
+            ("ShareGroupHeartbeat", "assignment.topic_partitions"),
+            ("WriteShareGroupState", "results"),
             ("DeleteShareGroupOffsets", "responses"),
             ("DescribeShareGroupOffsets", "groups[].topics"),
             ("ShareAcknowledge", "responses"),
