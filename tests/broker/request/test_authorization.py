@@ -18,8 +18,8 @@ from broker.request.authorization import (
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 SUPPORTED = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
 
