@@ -5,7 +5,7 @@ The figures are server cost per request, responses per second and latencies.
 
 from collections.abc import Callable, Mapping
 
-from benchmarks import load_process, raw_load
+from benchmarks import acl_rules, load_process, raw_load
 from benchmarks.report import Bar, Measurement
 from benchmarks.server_process import ServerName, serve, two_cpus
 
@@ -26,10 +26,14 @@ def _load(
     is_idempotent: bool = False,
     requests: int = REQUESTS,
     partition_count: int = 1,
+    has_rules: bool = False,
 ) -> Callable[[ServerName], Mapping[str, float]]:
     def run(server_name: ServerName) -> Mapping[str, float]:
         server_cpu, client_cpu = two_cpus()
-        with serve(server_name, cpu=server_cpu) as server:
+        options = acl_rules.OPTIONS if has_rules else ()
+        with serve(server_name, cpu=server_cpu, options=options) as server:
+            if has_rules:
+                acl_rules.create(server.address, raw_load.TOPIC)
             words = raw_load.command(
                 server,
                 connection_count=connection_count,
@@ -71,6 +75,8 @@ MEASUREMENTS = (
     Measurement("produce", "100x1", _load(100, 1), _cost(1.2, 0.8)),
     Measurement("produce", "1x50 idempotent", _load(1, 50, is_idempotent=True)),
     Measurement("produce", "100x1 idempotent", _load(100, 1, is_idempotent=True)),
+    Measurement("produce", "1x50 with rules", _load(1, 50, has_rules=True), (), ("ours",)),
+    Measurement("produce", "100x1 with rules", _load(100, 1, has_rules=True), (), ("ours",)),
     Measurement(
         "produce",
         "1x1",

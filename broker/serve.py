@@ -192,12 +192,13 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
             has_sasl = listener.protocol.has_sasl
             for node_id in cluster.brokers:
                 plain_users(options.config, listener.name, node_id)  # may raise ConfigError
+            tokens = await server.token_validator(listener.name) if has_sasl else None
             tls = server.certificates.load_first(listener)
             for node_id in options.config.overrides_by_broker:
                 server.certificates.load_own(listener, node_id)
             to_principal = name_mapper(values[listener.name]["ssl.principal.mapping.rules"])
             server.listeners.plans.append(
-                (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
+                (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal, tokens))
             )
         for broker in cluster.brokers.values():
             try:

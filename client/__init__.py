@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from client.resources import QuotaEntry as QuotaEntry
     from client.resources import QuotaFilter as QuotaFilter
     from client.resources import ResourcePattern as ResourcePattern
+    from client.resources import ScramUpsertion as ScramUpsertion
     from client.resources import StreamsTasks as StreamsTasks
     from client.resources import Subtopology as Subtopology
     from client.resources import TopicDescription as TopicDescription
@@ -146,6 +147,7 @@ _NAMES = {
         "QuotaMatch",
         "ResourcePattern",
         "ResourceType",
+        "ScramUpsertion",
         "StreamsTasks",
         "Subtopology",
         "TopicDescription",

@@ -14,6 +14,7 @@ from client.admin_messages import (
     topic_description,
 )
 from client.config_admin import ConfigAdmin
+from client.credential_admin import CredentialAdmin
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
 from client.group_admin import GroupAdmin, ResponseT
 from client.resources import (
@@ -63,7 +64,7 @@ class Transport(Protocol):
         """
 
 
-class Admin(AclAdmin, ConfigAdmin, GroupAdmin):
+class Admin(AclAdmin, ConfigAdmin, CredentialAdmin, GroupAdmin):
     """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(

@@ -166,6 +166,16 @@ class AclBinding(NamedTuple):
     entry: AccessControlEntry = AccessControlEntry()
 
 
+@dataclass(frozen=True, slots=True)
+class ScramUpsertion:
+    """A SCRAM credential to set: `SCRAM-SHA-256` or `SCRAM-SHA-512` of a user."""
+
+    user: str
+    mechanism: str
+    iterations: int
+    password: str = field(repr=False)
+
+
 PartitionKey = tuple[str, int]
 """Topic name and partition index."""
 

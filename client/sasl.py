@@ -48,6 +48,11 @@ class Plain:
         return None
 
 
+def salted_password(mechanism: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+    """Return what a broker keeps of a password for a SCRAM mechanism, before it is hashed."""
+    return hashlib.pbkdf2_hmac(_HASHES[mechanism], password, salt, iterations)
+
+
 class Scram:
     """RFC 5802: the password is not sent, and the broker proves that it knows it."""
 

@@ -42,10 +42,12 @@ class AclMethods(ABC):
     ) -> None:
         """Allow a user operations on a resource: `allow("alice", "read", topic="orders")`.
 
-        Names of operations are Kafka's, such as `READ` or `DESCRIBE_CONFIGS`, in any case, or
-        `ALL`. The name `*` is any resource of its type; with `prefix` a name is the start of names.
-        With several resources each operation is allowed on each of them. `host` is a client's
-        address, or a range such as `10.0.0.0/8`. It applies from the next request on.
+        A resource is a `topic`, a `group`, a `transactional_id`, `cluster=True`, or a `user` or
+        `delegation_token` whose tokens are meant. With several resources each operation is allowed
+        on each of them. Names of operations are Kafka's, such as `READ` or `DESCRIBE_CONFIGS`, in
+        any case, or `ALL`. The name `*` is any resource of its type; with `prefix` a name is the
+        start of names. `host` is a client's address, or a range such as `10.0.0.0/8`. It applies
+        from the next request on.
 
         Raises:
             ControlError: the cluster has no authorizer, or there is no such operation.

@@ -99,6 +99,9 @@ def _add_requests(actions: Any) -> None:
         action = actions.add_parser(name, help=summary)
         for field in ("api", "topic", "group", "client-id", "user", "error"):
             action.add_argument(f"--{field}", metavar=field.upper())
+        action.add_argument(
+            "--denied", action="store_true", help="what clients were not allowed to do"
+        )
         if name == "list":
             action.add_argument("--limit", type=int, default=100, help="default: %(default)s")
             action.add_argument("--json", action="store_true", help="one JSON object per line")
@@ -212,6 +215,7 @@ def _run_requests(control: Control, options: argparse.Namespace) -> None:
     else:
         names = ("api", "topic", "group", "client_id", "user", "error")
         query = {name: getattr(options, name) for name in names}
+        query["denied"] = options.denied or None
         if options.action == "pcap":
             options.file.write_bytes(control.ask("GET", "/v1/requests/pcap", query=query))
             return

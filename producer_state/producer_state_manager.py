@@ -155,8 +155,9 @@ class ProducerStateManager:
         transactions: `check` has to decide about these.
         """
         table = self._table
-        is_found = producer_id == table.found_id
-        position = table.found_position if is_found else table.find(producer_id)
+        if producer_id != table.found_id:
+            table.find(producer_id)
+        position = table.found_position
         if position < 0:
             return False
         bucket, fields_at = table.bucket, position + ID_BYTES
@@ -164,7 +165,7 @@ class ProducerStateManager:
         if (
             producer_epoch != known_epoch
             or base_sequence != (known_sequence + 1) & SEQUENCE_MAX
-            or producer_id in self._transactional
+            or (self._transactional and producer_id in self._transactional)
         ):
             return False
         last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX

@@ -26,8 +26,8 @@ from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 
-UNKNOWN = 0
-"""The code of an unknown resource type, pattern type, operation or permission type."""
+UNKNOWN, ANY = 0, 1
+"""The codes of an unknown and of any resource type, pattern type, operation or permission type."""
 CHANGES_MAX = 10_000
 """The most rules that a request may create or delete."""
 MATCHES_MAX = 1_000_000
@@ -35,6 +35,7 @@ MATCHES_MAX = 1_000_000
 fit into a response."""
 CIDR_METADATA_VERSION_MIN = 32
 
+FAILED = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
 NO_AUTHORIZER = Refusal(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 TOO_MANY_CREATIONS = Refusal(
     ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
@@ -44,7 +45,7 @@ TOO_MANY_DELETIONS = Refusal(
     f"Cannot remove more than {CHANGES_MAX} acls in a single delete operation.",
 )
 
-_ANY_OR_UNKNOWN = frozenset({0, 1})
+_ANY_OR_UNKNOWN = frozenset({UNKNOWN, ANY})
 _EnumT = TypeVar("_EnumT", bound=IntEnum)
 
 
@@ -88,6 +89,15 @@ def _of_code(kind: type[_EnumT], code: int) -> _EnumT:
         return kind(code)
     except ValueError:
         return kind(UNKNOWN)
+
+
+def is_of_filters(acl: Acl) -> bool:
+    """Whether a rule has what only filters have: Kafka makes no object of it."""
+    return acl.pattern_type in {PatternType.ANY, PatternType.MATCH} or ANY in {
+        acl.resource_type,
+        acl.operation,
+        acl.permission_type,
+    }
 
 
 def refuse_acl(acl: Acl, metadata_version: int) -> Refusal | None:
@@ -148,10 +158,12 @@ def create_acls(
 ) -> list[Refusal | None]:
     """Add the valid ones of the rules that are not there yet; return why each is refused, or None.
 
-    With more than `CHANGES_MAX` new rules none is added.
+    With more than `CHANGES_MAX` new rules none is added, as with one that `is_of_filters`.
     """
+    if any(is_of_filters(acl) for acl in paced(acls)):
+        return [FAILED] * len(acls)
     refusals = [refuse_acl(acl, metadata_version) for acl in paced(acls)]
-    pairs = zip(acls, refusals, strict=True)
+    pairs = paced(zip(acls, refusals, strict=True))
     new = {acl: None for acl, refusal in pairs if refusal is None and acl not in authorizer}
     if len(new) > CHANGES_MAX:
         return [refusal or TOO_MANY_CREATIONS for refusal in refusals]

@@ -27,6 +27,11 @@ BY_DEFAULT = -1
 """Number of partitions or replicas that stands for the broker's default."""
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+NO_CLUSTER_METADATA = Refusal(
+    ErrorCode.INVALID_REQUEST,
+    f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited.",
+)
+"""The refusal of the topic that is the controller's log, whatever the client may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def create_planned(
 
 def _name_problem(cluster: Cluster, name: str, names_of_request: Collection[str]) -> Refusal | None:
     if name == CLUSTER_METADATA_TOPIC:
-        return Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        return NO_CLUSTER_METADATA
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)

@@ -1,7 +1,7 @@
 """Move a partition to other brokers (KIP-455).
 
 All replicas share one log, so there is nothing to copy. A reassignment completes when every broker
-that it names is up.
+that it names is up, and a throttled copy would have ended.
 
 Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 `PartitionReassignmentReplicas` and `PartitionReassignmentRevert`.
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from broker.administration.placement import check_replicas
 from broker.cluster.cluster import Cluster
-from broker.cluster.replicas import complete_reassignment, is_reassigning
+from broker.cluster.replicas import complete_reassignment, forget_copy, is_reassigning
 from broker.cluster.topics import Partition, Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
@@ -49,6 +49,7 @@ def start_reassignment(
     current, target = partition.replicas, tuple(replicas)
     if target == current:
         return None
+    forget_copy(cluster, partition)
     adding = tuple(sorted(set(target) - set(current)))
     removing = tuple(sorted(set(current) - set(target)))
     partition.adding_replicas = adding or partition.adding_replicas
@@ -81,6 +82,7 @@ def cancel_reassignment(
             f"Unable to revert partition assignment for {topic_name}:{partition_index} because "
             "it would require an unclean leader election.",
         )
+    forget_copy(cluster, partition)
     cluster.set_replicas(partition, original, now_ms)
     return None
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker.authorization.acl import Acl
+from broker.authorization.acl import WILDCARD, Acl
 from broker.authorization.checks import Denial
 
 USER = "User:"
@@ -32,6 +32,15 @@ def rule_fields(rule: Acl | str) -> dict[str, Any]:
     if isinstance(rule, str):
         return {"rule": rule, "acl": None}
     return {"rule": "ACL", "acl": acl_fields(rule)}
+
+
+def rule_text(rule: Acl | str) -> str:
+    """Return what decided in one line, such as `User:alice DENY READ TOPIC:LITERAL:orders`."""
+    if isinstance(rule, str):
+        return rule
+    resource = f"{rule.resource_type.name}:{rule.pattern_type.name}:{rule.resource_name}"
+    origin = "" if rule.host == WILDCARD else f" from {rule.host}"
+    return f"{rule.principal} {rule.permission_type.name} {rule.operation.name} {resource}{origin}"
 
 
 def denial_fields(denial: Denial) -> dict[str, Any]:

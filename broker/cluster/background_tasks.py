@@ -6,6 +6,7 @@ from broker.cluster.cleaning import cleaning_steps, is_uncleanable
 from broker.cluster.cluster import Cluster
 from broker.cluster.log_to_clean import CleaningSettings, next_cleaning_ms
 from broker.cluster.producer_limit import limit_producer_ids
+from broker.cluster.share_pruning import start_share_tasks
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import start_transaction_tasks
 from broker.timers import PeriodicTask
@@ -31,6 +32,7 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     if cluster.delegation_tokens.is_enabled:
         _start_token_expiry(cluster, now_ms)
     start_transaction_tasks(cluster, now_ms)
+    start_share_tasks(cluster, now_ms)
 
 
 # Retention -----------------------------------------------------------------------------------

@@ -127,9 +127,16 @@ class ClientInstances:
 
     def __init__(self) -> None:
         self._instances: OrderedDict[tuple[int, UUID], ClientInstance] = OrderedDict()
+        self._of_connections: dict[int, tuple[int, UUID]] = {}
+        """The instance that was made for a connection, until that closes."""
 
     def find(
-        self, broker_id: int, instance_id: UUID, subscription: Subscription, now_ms: int
+        self,
+        broker_id: int,
+        connection_id: int,
+        instance_id: UUID,
+        subscription: Subscription,
+        now_ms: int,
     ) -> ClientInstance:
         """Return the instance, a new one if it is unknown, expired, or its subscription changed."""
         name = (broker_id, instance_id)
@@ -140,11 +147,18 @@ class ClientInstances:
             or now_ms - instance.used_at_ms > _expiry_ms(subscription)
         ):
             instance = self._instances[name] = ClientInstance(instance_id, subscription, now_ms)
+            self._of_connections[connection_id] = name
         instance.used_at_ms = now_ms
         self._instances.move_to_end(name)
         if len(self._instances) > _INSTANCES_MAX:
             self._instances.popitem(last=False)
         return instance
+
+    def disconnect(self, connection_id: int) -> None:
+        """Forget the instance that was made for a connection: it has closed."""
+        name = self._of_connections.pop(connection_id, None)
+        if name is not None:
+            self._instances.pop(name, None)
 
 
 def _expiry_ms(subscription: Subscription) -> int:

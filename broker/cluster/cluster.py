@@ -24,7 +24,7 @@ from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import MemoryBound
 from broker.cluster.made_partitions import Assignments, MadePartitions, new_partitions
 from broker.cluster.moved_groups import MovedGroups
-from broker.cluster.producer_rules import adopt_rule_of_leader
+from broker.cluster.producer_rules import adopt_rule_of_leader, has_limit_of_ids
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
@@ -71,6 +71,7 @@ class Cluster:
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
+        self.on_config_change: Callable[[], None] | None = None
         self.certificates: ReloadedCertificates | None = None
         """Those of the TLS listeners, if there is a server."""
         self.run_in_turns: InTurns = at_once
@@ -126,7 +127,7 @@ class Cluster:
         self.log_bytes_max: int = config["log.memory.max.bytes"]
         """What `log_bytes` may be, before old batches are deleted."""
         self._memory_bound = MemoryBound(self)
-        self.limits_producer_ids = self._limits_producer_ids()
+        self.limits_producer_ids = has_limit_of_ids(config, self.brokers)
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
         self._next_placement = 0
@@ -328,7 +329,7 @@ class Cluster:
         self.transaction_log.use(self.shared_config)
         self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_us = self.shared_config["controller.mutation.time.us"]
-        self.limits_producer_ids = self._limits_producer_ids()
+        self.limits_producer_ids = has_limit_of_ids(config, self.brokers)
         self.routes = RoutesByBroker(config)
         for node_id, broker in self.brokers.items():
             broker.alter_endpoints(config.dynamic_layer(node_id).get(ADVERTISED_LISTENERS, ""))
@@ -336,9 +337,8 @@ class Cluster:
             self.alter_topic_config(topic, topic.config.overrides)
             for partition in paced_elements(tuple(topic.partitions)):
                 adopt_rule_of_leader(self.config, partition)
-
-    def _limits_producer_ids(self) -> bool:
-        return any(self.config.for_broker(n)["broker.max.producer.ids"] >= 0 for n in self.brokers)
+        if self.on_config_change is not None:
+            self.on_config_change()
 
     # Leaders -------------------------------------------------------------------------------
 

@@ -67,11 +67,8 @@ class Compaction:
 
         Of a value it matters only whether it is None.
         """
-        batch_of_key, live_counts, tombstones = (
-            self._batch_of_key,
-            self._live_counts,
-            self._tombstones,
-        )
+        batch_of_key, live_counts = self._batch_of_key, self._live_counts
+        tombstones = self._tombstones
         live_count = 0
         for key, value in records:
             last_base_offset = batch_of_key.get(key)
@@ -88,8 +85,8 @@ class Compaction:
             if value is None:
                 tombstones[key] = now_ms
         live_counts[base_offset] = live_count
-        self._record_count += len(records)
-        if self._record_count <= STALE_RECORDS_MIN and not tombstones:
+        self._record_count = record_count = self._record_count + len(records)
+        if record_count <= STALE_RECORDS_MIN and not tombstones:
             return False  # so few can't be too many
         return self.is_due()
 

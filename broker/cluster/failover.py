@@ -51,10 +51,18 @@ def shut_down_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     `CONTROLLED_SHUTDOWN_MS` it refers clients to the new leaders, then it stops. To start it before
     that calls the shutdown off.
 
+    With `controlled.shutdown.enable=false` it asks nobody: its connections close, and the
+    controller fences it when its session has been over for `broker.session.timeout.ms`.
+
     Raises:
         ValueError: there is no such broker.
     """
     broker = cluster.broker(node_id)
+    if not cluster.config.for_broker(node_id)["controlled.shutdown.enable"]:
+        stop_broker(cluster, node_id, now_ms, elect=False)
+        fence = partial(_end_session, cluster, broker, broker.start_count)
+        cluster.timers.schedule(now_ms + cluster.config["broker.session.timeout.ms"], fence)
+        return
     broker.is_shutting_down = True
     fence_broker(cluster, node_id, now_ms)
     event = ControllerEvent("controlledShutdown", partial(_schedule_stop, cluster, broker))
@@ -113,6 +121,13 @@ def _take_offline(
         event = ControllerEvent("fenceBroker", partial(_fence, cluster, broker))
         cluster.controller_queue.submit(event, now_ms)
     cluster.set_availability(broker, availability)
+
+
+@may_pause
+def _end_session(cluster: Cluster, broker: Broker, start_count: int, now_ms: int) -> None:
+    """Fence a broker that has not been started since its session began to expire."""
+    if cluster.brokers.get(broker.node_id) is broker and broker.start_count == start_count:
+        fence_broker(cluster, broker.node_id, now_ms)
 
 
 def _schedule_stop(cluster: Cluster, broker: Broker, now_ms: int) -> None:

@@ -5,9 +5,16 @@ rolling upgrade. All replicas share one producer state in the form of the leader
 converted when the leader or its configuration changes, never for a batch.
 """
 
+from collections.abc import Iterable
+
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.config.broker_config import BrokerConfig
 from producer_state.producer_state_manager import ProducerStateManager
+
+
+def has_limit_of_ids(config: BrokerConfig, node_ids: Iterable[int]) -> bool:
+    """Return whether a broker stops with too many producer ids (`broker.max.producer.ids`)."""
+    return any(config.for_broker(node_id)["broker.max.producer.ids"] >= 0 for node_id in node_ids)
 
 
 def new_producers(config: BrokerConfig, leader_id: int) -> ProducerStateManager:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from broker.cluster.replication_quota import ReplicationQuota
 from protocol.pacing import may_pause
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
@@ -54,10 +55,18 @@ class QuotaManagers:
 
     `clients` has the settings (AlterClientQuotas, or the key `client.quotas` at the start).
     `brokers` has the counters by broker id. `shadow` counts what quotas in shadow mode would have
-    throttled. `metrics` reads all of them.
+    throttled. `metrics` reads all of them. `replication` is that of reassignments.
     """
 
-    __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics", "shadow")
+    __slots__ = (
+        "_new_seed",
+        "brokers",
+        "clients",
+        "controller_mutation",
+        "metrics",
+        "replication",
+        "shadow",
+    )
 
     @may_pause
     def __init__(
@@ -79,6 +88,7 @@ class QuotaManagers:
         )
         self.metrics = MetricsRegistry()
         self.metrics.add(self.controller_mutation.measurements)
+        self.replication = ReplicationQuota()
         self.shadow = ShadowReport()
         self.metrics.add(self.shadow.measurements)
         self.brokers: dict[int, BrokerQuotas] = {}

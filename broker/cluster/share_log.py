@@ -1,8 +1,8 @@
 """The log of share coordinators: the partitions of `__share_group_state`.
 
 A state is its last snapshot and the updates behind it. Records before the oldest of these snapshots
-are deleted. Kafka looks for them every five minutes, and writes new snapshots of states that do not
-change. Here it happens when there are more than `STALE_RECORDS_MIN` of them, or two for each state.
+are deleted: regularly, as in Kafka (`broker/cluster/share_pruning.py`), and at once when there are
+more than `STALE_RECORDS_MIN` of them, or two for each state, since the log is in memory.
 
 Sources: Kafka's `ShareCoordinatorOffsetsManager`, `ShareCoordinatorService.performRecordPruning`
 and `ShareCoordinatorShard.snapshotColdPartitions`.
@@ -49,6 +49,8 @@ class ShareLog:
         self._write_snapshot = write_snapshot
         self._snapshots: dict[int, dict[SharePartitionKey, int]] = {}
         """By partition: the offset of the last snapshot of each state, the oldest first."""
+        self._last_deletions: dict[int, int] = {}
+        """By partition: the offset of the last record that deleted a state."""
         self._to_prune: dict[int, None] = {}
         self._pruning = SteppedWork(timers, self._prune_one)
         self._partition_count: int = config[SHARE_GROUP_STATE.partition_count_key]
@@ -76,6 +78,8 @@ class ShareLog:
         append_records(topic, partition, [record], self._compression_codec, now_ms)
         snapshots = self._snapshots.setdefault(partition.partition_index, {})
         note_snapshot(snapshots, key, record, offset)
+        if record[1] is None:
+            self._last_deletions[partition.partition_index] = offset
         if _has_many_records(partition, snapshots):
             self._to_prune[partition.partition_index] = None
             self._pruning.plan(now_ms)
@@ -84,11 +88,24 @@ class ShareLog:
     def replace_snapshots(self, index: int, snapshots: dict[SharePartitionKey, int]) -> None:
         """Have a partition know these offsets of snapshots, the oldest first: it was loaded."""
         self._snapshots[index] = snapshots
+        self._last_deletions.pop(index, None)
 
     def forget_all(self) -> None:
         """Drop what is known of the log, which was deleted."""
         self._snapshots.clear()
+        self._last_deletions.clear()
         self._to_prune.clear()
+
+    def redundant_before(self, partition: Partition) -> int:
+        """Return the offset of the first record of a partition that a later leader needs.
+
+        Source: Kafka's `ShareCoordinatorOffsetsManager`.
+        """
+        index = partition.partition_index
+        snapshots = self._snapshots.get(index)
+        if not snapshots:
+            return self._last_deletions.get(index, 0)
+        return snapshots[next(iter(snapshots))]
 
     def _prune_one(self, now_ms: int) -> bool:
         """Do the next step in one of the partitions; return whether there is more to do."""

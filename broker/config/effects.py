@@ -31,9 +31,6 @@ JAVA_TLS = "It chooses classes of Java that do the same; OpenSSL does it here."
 TIERED_ONLY = (
     "Kafka reads it where there is tiered storage; remote.log.storage.system.enable warns."
 )
-SIGNED_TOKENS_ONLY = (
-    "It is about signed tokens, which need another sasl.server.callback.handler.class; that warns."
-)
 UNUSED_BY_KAFKA = "Kafka reads it and does nothing with it."
 TESTS_OF_KAFKA = "It is for tests of Kafka itself."
 OF_A_PLUGIN = "Kafka does not know it; it keeps it for plug-ins."
@@ -43,13 +40,18 @@ NEEDS_PREFIX = "Kafka ignores it too, unless it has the prefix of a listener and
 
 # Why it cannot act.
 NO_TIERED_STORAGE = "There is no tiered storage."
-NO_JAAS = "Options of the login module of a mechanism other than PLAIN are not read."
 NO_PLUGINS = "The broker runs no Java and loads no plug-in; it behaves as with the default."
 NO_JMX = "The broker has no JMX metrics; the admin port serves Prometheus metrics at /metrics."
-NOTHING_COPIED = "Replicas share one log, so nothing is copied that could be throttled."
-NO_LAG = "A follower that lags leaves the ISR at once, so no write waits for it."
-NO_LINGER = "Records of a coordinator are appended one by one, at once."
-NO_CLEANING_TIME = "To compact a log takes no time on the broker's clock."
-CONTROLLED_BY_TESTS = "A test stops and fences brokers; nothing waits for a session."
-SHARE_LOG_KEPT = "Old records of __share_group_state are deleted when they are many, not by time."
-NO_TAGS = "Standby tasks are assigned without regard to tags, as without the key."
+NOTHING_COPIED = "A replica moves to another directory at once: its log is in memory."
+NO_WINDOW = "A throttled copy waits until what it copied is within the rate, without a window."
+NO_LAG = (
+    "A follower that lags leaves the ISR at once, so no write waits for it: replicas share one log."
+)
+NO_LINGER = (
+    "A coordinator appends and applies each write at once; reads would have to see the state before"
+    " the writes that linger."
+)
+NO_CLEANING_TIME = (
+    "To compact a log takes no time on the broker's clock; Kafka slows down a cleaning that takes"
+    " more than 300 ms."
+)

@@ -11,7 +11,6 @@ from broker.config.effects import (
     FILES,
     MEMORY,
     NO_LAG,
-    ONE_LOG,
     QUORUM,
     THREADS,
     TIERED_ONLY,
@@ -64,7 +63,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),         READ_ONLY,  "Security protocol among Kafka's brokers."),
     unseen_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers.", reason=BROKERS_AS_CLIENTS),
     missing_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here it leaves at once.", reason=NO_LAG),
-    unseen_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log.", reason=ONE_LOG),
+    ConfigKey("replica.fetch.max.bytes",                  INT,     1_048_576,            at_least(0),  STATIC_PER_BROKER,  "Bytes of a partition that a follower fetches at once, as a throttled copy does."),
     unseen_key("num.replica.fetchers",                    INT,     1,                    at_least(1),       CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log.", reason=THREADS),
     ConfigKey("log.dir",                                   LIST,    ("/tmp/kafka-logs",), NOT_EMPTY,    STATIC_PER_BROKER, "Names of the log directories, if log.dirs is not set; logs are in memory."),  # noqa: S108
     ConfigKey("log.dirs",                                  LIST,     None,                NOT_EMPTY,    STATIC_PER_BROKER, "Names of the log directories, as tools see them; logs are in memory."),

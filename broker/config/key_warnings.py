@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from broker.config.broker_config import BROKER_KEYS, base_key
 from broker.config.effects import (
     NEEDS_PREFIX,
-    NO_JAAS,
     NO_OPTIONS,
     NOT_OF_A_LISTENER,
     OF_A_PLUGIN,
@@ -14,10 +13,12 @@ from broker.config.effects import (
 from broker.config.keys import ConfigError, ConfigKey
 from broker.config.release_keys import is_known, key_in, release_defaults
 from broker.config.repeated_elements import warn_of_repetitions
-from broker.config.security_keys import LISTENER_KEYS
+from broker.config.security_keys import LISTENER_KEYS, TOKEN_HANDLERS
 from broker.config.values import parse_value
 from broker.log import log
 from protocol.releases import Release
+
+_HANDLER_OF_TOKENS = ".oauthbearer.sasl.server.callback.handler.class"
 
 
 def ineffective_keys(
@@ -55,17 +56,15 @@ def effect_of(keys: Mapping[str, ConfigKey], name: str) -> tuple[Effect, str | N
 
 def _effect_of_jaas(name: str) -> tuple[Effect, str | None]:
     mechanism = name.split(".")[3]
-    if mechanism == "plain":
+    if mechanism in {"plain", "oauthbearer"}:
         return Effect.ACTS, None
-    if mechanism.startswith("scram-"):
-        return Effect.UNSEEN, NO_OPTIONS
-    return Effect.MISSING, NO_JAAS
+    return Effect.UNSEEN, NO_OPTIONS
 
 
 def _differs(keys: Mapping[str, ConfigKey], name: str, text: str, release: Release) -> bool:
     key = keys.get(name)
     if key is None:
-        return True
+        return not (name.endswith(_HANDLER_OF_TOKENS) and text in TOKEN_HANDLERS)
     if not is_known(name, release):
         return False
     defaults = release_defaults(release) if keys is BROKER_KEYS else {}

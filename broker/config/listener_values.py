@@ -28,6 +28,11 @@ class ReloadedCertificates(Protocol):
         ...
 
 
+def inter_broker_listener(values: Mapping[str, Any]) -> str:
+    """Return the name of the listener that brokers use among themselves in Kafka."""
+    return str(values["inter.broker.listener.name"] or values["security.inter.broker.protocol"])
+
+
 def own_texts(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, str]:
     """Return the keys of one listener of a broker as texts, without the prefix."""
     layers = combine_layers(

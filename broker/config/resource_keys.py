@@ -13,7 +13,6 @@ from typing import Any
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.effects import (
-    NO_TAGS,
     THREADS,
     UNUSED_BY_KAFKA,
 )
@@ -29,7 +28,6 @@ from broker.config.keys import (
     ConfigKey,
     ListRule,
     by_name,
-    missing_key,
     unseen_key,
 )
 from broker.config.release_keys import is_known, key_in
@@ -71,7 +69,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     unseen_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group.", is_internal=True, reason=THREADS),
     ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
     unseen_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none.", is_internal=True, reason=UNUSED_BY_KAFKA),
-    missing_key("streams.rack.aware.assignment.tags", LIST, (),               ListRule(),               READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use.", reason=NO_TAGS),
+    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),                 ListRule(),               READ_ONLY, "Tags of clients of a streams group; a change begins a new epoch. The assignor of Kafka 4.4 does not read them."),
     ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
     ConfigKey("streams.assignor.name",          STRING, None,               None,                     READ_ONLY, "The assignor of a streams group."),
     ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),

@@ -66,11 +66,32 @@ STORE_KEYS = frozenset(
 )
 """Keys of certificates, which change at run time, with the prefix of a listener only."""
 
+SIGNED_TOKENS_HANDLER = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+)
+"""The `sasl.server.callback.handler.class` of a listener whose tokens must be signed."""
+UNSECURED_TOKENS_HANDLER = (
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured"
+    ".OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+TOKEN_HANDLERS = frozenset({SIGNED_TOKENS_HANDLER, UNSECURED_TOKENS_HANDLER})
+
 LISTENER_KEYS = STORE_KEYS | {
     "connections.max.reauth.ms",
     "max.connection.creation.rate",
     "max.connections",
     "sasl.enabled.mechanisms",
+    "sasl.oauthbearer.allow.unverified.audience",
+    "sasl.oauthbearer.allow.unverified.issuer",
+    "sasl.oauthbearer.clock.skew.seconds",
+    "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+    "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.scope.claim.name",
+    "sasl.oauthbearer.sub.claim.name",
     "sasl.server.max.receive.size",
     "ssl.allow.dn.changes",
     "ssl.allow.san.changes",

@@ -9,7 +9,6 @@ from typing import Any
 from broker.config.broker_keys import COMPRESSION_TYPES, DAY_MS, HOUR_MS, LONG_MAX
 from broker.config.effects import (
     FILES,
-    NOTHING_COPIED,
     TESTS_OF_KAFKA,
     TIERED_ONLY,
     Effect,
@@ -64,7 +63,6 @@ def _key(
 
 
 _unseen = partial(_key, effect=Effect.UNSEEN)
-_missing = partial(_key, effect=Effect.MISSING)
 
 # fmt: off
 ENFORCED_KEYS: tuple[ConfigKey, ...] = (
@@ -100,8 +98,8 @@ IGNORED_KEYS: tuple[ConfigKey, ...] = (
     _unseen("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk.", reason=FILES),
     _unseen("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk.", reason=FILES),
     _unseen("preallocate",                             BOOLEAN, False,            None,                     "log.preallocate",                "Whether Kafka creates a segment's file at full size.", reason=FILES),
-    _missing("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all.", reason=NOTHING_COPIED),
-    _missing("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all.", reason=NOTHING_COPIED),
+    _key("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
+    _key("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),
     _key("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
     _unseen("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments.", reason=TIERED_ONLY),
     _unseen("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved.", reason=TIERED_ONLY),

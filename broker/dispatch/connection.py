@@ -176,7 +176,7 @@ class Connection:
                 result = self._dispatcher.dispatch(frame, self, now_ms)
                 if key in _LEARNT_KEYS:
                     self._learn(frame, result, now_ms)
-                return self._taken(result, out, now_ms)
+                return result if type(result) is bytes else self._taken(result, out, now_ms)
         reader.feed(data, replayed)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 

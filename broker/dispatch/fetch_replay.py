@@ -14,6 +14,7 @@ from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import find_partition
+from broker.fetch.read_authorization import denied_topics
 from broker.fetch.session_logs import logs_of_session
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
@@ -36,7 +37,8 @@ TEMPLATES_MAX = 16
 class _Learnt(NamedTuple):
     """A template, and what is looked up for its requests.
 
-    It is good while `Cluster.generation` and `FetchSession.change_count` stay.
+    It is good while `Cluster.generation` and `FetchSession.change_count` stay. Until then the
+    client may read all partitions of the session, too: each change of a rule is a new generation.
     """
 
     template: FetchTemplate
@@ -127,7 +129,11 @@ class FetchReplay:
                 named.append(cached)
         context = replayed_context(ApiKey.FETCH, template, self._peer, 0, size_bytes, now_ms)
         params = fetch_params(context, request, cluster)
-        logs = logs_of_session(session, params, cluster)
+        if denied_topics(
+            context, cluster, known, is_from_follower=params.is_from_follower, is_noted=False
+        ):
+            return None
+        logs = logs_of_session(session, params, context, cluster)
         session_context = FetchContext(known, session=session, epoch=session.epoch)
         # fmt: off
         fetch = Fetch(

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from struct import error as StructError
 from typing import TypeAlias
 
+from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_context
 from broker.handlers.k00_produce import encode_results
 from broker.journal.lines import Entry
 from broker.produce.append import accept_batches
+from broker.request.authorization import is_allowed
 from broker.request.charged_run import ChargedRun
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
@@ -25,7 +27,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import SIZE_BYTES, Frame
 from protocol.pacing import may_pause
-from protocol.produce import ResultFields
+from protocol.produce import AppendedFields, Refusals, partition_results
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import PackResponse, ProduceTemplate, UnpackFrame
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
@@ -47,6 +49,7 @@ _Learnt: TypeAlias = tuple[
 # fmt: on
 """What is looked up for the requests of a template while `Cluster.generation` stays.
 
+Until then the client may write, too: each change of a rule is a new generation.
 The generation, the topic as it is on the broker of the connection, where the records begin in a
 frame with its size if theirs has two bytes, and the largest size; then the first fields of the
 template. It is a plain tuple, for the hot path.
@@ -97,7 +100,10 @@ class ProduceReplay:
         topic = self._cluster.topics.find(template.name, template.topic_id)
         if topic is not None:
             self._template = template
-            self._renew_context(now_ms)
+            context = self._renew_context(now_ms)
+            if not _may_write(context, self._cluster, topic, template.transactional_id):
+                self._learnt = None
+                return
             self._learnt = (
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
@@ -134,7 +140,7 @@ class ProduceReplay:
             return 0, None
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
         if context.principal != session.principal:
-            context = self._renew_context(now_ms)
+            return 0, None
         context.now_ms, context.acknowledgements = now_ms, None
         is_plain, has_response = transactional_id is None, acks != 0
         parts: Sequence[PartitionBatch]
@@ -173,16 +179,16 @@ class ProduceReplay:
             entry = dispatcher.begin(context, data, start, end) if is_noted else None
             try:
                 context.stopwatch = stopwatch
-                results, has_error = accept_batches(
+                appended, refusals = accept_batches(
                     context, cluster, topic, parts, data, acks, transactional_id, is_plain
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=has_response)
-                if has_error or (has_quotas and (context.throttle_time_ms or context.shadow)):
-                    response = self._unusual(context, results, has_error=has_error)
+                if refusals or (has_quotas and (context.throttle_time_ms or context.shadow)):
+                    response = self._unusual(context, appended, refusals)
                     self._keep_context(context, entry)
                 elif has_response:
-                    response = pack_response(correlation_id, results)
+                    response = pack_response(correlation_id, appended)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
                 response = closed_by(error, context, dispatcher.report_bug)
                 self._keep_context(context, entry)
@@ -218,18 +224,26 @@ class ProduceReplay:
 
     @may_pause
     def _unusual(
-        self,
-        context: RequestContext,
-        results: list[ResultFields],
-        *,
-        has_error: bool,
+        self, context: RequestContext, appended: AppendedFields, refusals: Refusals
     ) -> DispatchResult:
         """Return the response with errors or a throttle time, as `handle_produce` does."""
         cluster, template = self._cluster, self._template
+        results = partition_results(appended, refusals)
         topic_results = [(template.name, template.topic_id, results)]
+        has_error = bool(refusals)
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
         return self._dispatcher.framed(route, context, body)
+
+
+def _may_write(
+    context: RequestContext, cluster: Cluster, topic: Topic, transactional_id: str | None
+) -> bool:
+    """Whether the client may do what requests of a template do, while the generation stays."""
+    return is_allowed(context, cluster, WRITE_TOPIC, topic.name, is_noted=False) and (
+        transactional_id is None
+        or is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False)
+    )
 
 
 @may_pause

@@ -13,6 +13,8 @@ from broker.cluster.fetch_sessions import CachedPartition, FetchSession
 from broker.cluster.partition_log import PartitionLog
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID
 from broker.fetch.partition_read import FetchParams, checked_partition
+from broker.fetch.read_authorization import denied_topics
+from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
 
@@ -30,6 +32,8 @@ class SessionLogs:
     generation: int
     change_count: int
     requires_leader: bool
+    client: tuple[str, str] | None
+    """The user and the host that may read; None without an authorizer."""
     logs: dict[CachedPartition, PartitionLog]
     others: list[CachedPartition]
     """All other partitions: each request looks at them in the ordinary way."""
@@ -62,7 +66,7 @@ class SessionLogs:
 
 @may_pause
 def logs_of_session(
-    session: FetchSession | None, params: FetchParams, cluster: Cluster
+    session: FetchSession | None, params: FetchParams, context: RequestContext, cluster: Cluster
 ) -> SessionLogs | None:
     """Return what a session with many partitions remembers of its logs, in loops that pause.
 
@@ -77,8 +81,12 @@ def logs_of_session(
     ):
         return None
     known = remembered_logs(session, cluster)
-    if known is None or known.requires_leader != params.requires_leader:
-        session.logs = _find_logs(session, params, cluster)
+    if (
+        known is None
+        or known.requires_leader != params.requires_leader
+        or (known.client is not None and known.client != _client(context))
+    ):
+        session.logs = _find_logs(session, params, context, cluster)
     return remembered_logs(session, cluster)
 
 
@@ -89,16 +97,26 @@ def remembered_logs(session: FetchSession, cluster: Cluster) -> SessionLogs | No
 
 
 @may_pause
-def _find_logs(session: FetchSession, params: FetchParams, cluster: Cluster) -> SessionLogs:
+def _find_logs(
+    session: FetchSession, params: FetchParams, context: RequestContext, cluster: Cluster
+) -> SessionLogs:
     generation, change_count = cluster.generation, session.change_count
     logs: dict[CachedPartition, PartitionLog] = {}
     others: list[CachedPartition] = []
-    for cached in paced_elements(list(session.partitions.values())):
+    partitions = list(session.partitions.values())
+    denied = denied_topics(context, cluster, partitions, is_from_follower=False, is_noted=False)
+    for cached in paced_elements(partitions):
+        name = cached.topic_name
         partition = (
-            None if cached.topic_name is None else checked_partition(cluster, params, cached)
+            None if name is None or name in denied else checked_partition(cluster, params, cached)
         )
         if partition is None or isinstance(partition, ErrorCode) or cached.last_fetched_epoch >= 0:
             others.append(cached)
         else:
             logs[cached] = partition.log
-    return SessionLogs(generation, change_count, params.requires_leader, logs, others)
+    client = None if cluster.authorizer is None else _client(context)
+    return SessionLogs(generation, change_count, params.requires_leader, client, logs, others)
+
+
+def _client(context: RequestContext) -> tuple[str, str]:
+    return context.principal, context.client_host

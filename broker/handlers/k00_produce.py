@@ -14,6 +14,9 @@ Behaviour:
       nothing to wait for. acks=1 needs the leader.
     - acks=0 gets no response. An error closes the connection, as in Kafka; a duplicate is ignored.
       Any other acks gets INVALID_REQUIRED_ACKS.
+    - A topic needs WRITE, else its partitions get TOPIC_AUTHORIZATION_FAILED, also if there is no
+      such topic. A topic id that is unknown gets UNKNOWN_TOPIC_ID. Transactional batches need WRITE
+      on the transactional id.
     - Internal topics take batches of the client id __admin_client only; other clients get
       INVALID_TOPIC_EXCEPTION. Coordinators read no batch that a client wrote.
     - A broker that does not lead the partition says NOT_LEADER_OR_FOLLOWER, from v10 with the
@@ -27,9 +30,9 @@ Behaviour:
       fail the batch on that error (producer.id.quota.error.code). It is not appended, the id is not
       remembered, and the client is throttled. Other ids in the request are not affected. Batches
       that the client sent behind a refused one are refused too, until it retries that one.
-    - A transactional batch needs a transactional id in the request, else all partitions get
-      TRANSACTIONAL_ID_AUTHORIZATION_FAILED. With batches of several producer ids in transactions
-      all get INVALID_PRODUCER_ID_MAPPING.
+    - A transactional batch needs a transactional id in the request, and the right to it, else all
+      partitions get TRANSACTIONAL_ID_AUTHORIZATION_FAILED. With batches of several producer ids in
+      transactions all get INVALID_PRODUCER_ID_MAPPING.
     - The first batch of a transaction in a partition is verified with the coordinator (KIP-890).
       From v12 on that adds the partition to the transaction. Before, a partition that was not added
       gets TRANSACTION_ABORTABLE (v11) or INVALID_TXN_STATE, unless
@@ -44,7 +47,9 @@ Gaps:
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.produce.append import accept_batches, refused
 from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.request_batches import (
@@ -53,6 +58,7 @@ from broker.produce.request_batches import (
     ReadTopic,
     read_batches,
 )
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.throttling import charge_produce
 from broker.responses import Close
@@ -61,16 +67,31 @@ from protocol import produce, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, may_pause, paced, paced_elements
-from protocol.produce import NodeEndpoint, PartitionResult, ResultFields, TopicResultFields
+from protocol.produce import (
+    FLEXIBLE_VERSION_MIN,
+    AppendedFields,
+    NodeEndpoint,
+    PartitionResult,
+    ResultFields,
+    TopicResultFields,
+    encode_appended,
+    partition_results,
+)
 from protocol.produce_decoder import TopicBatches
 
-_UNKNOWN_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-_UNKNOWN_TOPIC_ID = ErrorCode.UNKNOWN_TOPIC_ID
-_UNKNOWN = frozenset({_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID})
+_NONE = ErrorCode.NONE
+_UNREAD = frozenset(
+    {
+        WRITE_TOPIC.error_code,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+"""The errors of partitions at whose batches nobody looks."""
 
 
 # Hot path.
-@handles(ApiKey.PRODUCE, is_raw=True)
+@handles(ApiKey.PRODUCE, is_raw=True, checks=(WRITE_TOPIC, WRITE_TRANSACTIONAL_ID))
 @may_pause
 def handle_produce(
     context: RequestContext,
@@ -88,27 +109,34 @@ def handle_produce(
     topic_results: list[TopicResultFields] = []
     refused_partitions, has_error = NOTHING_REFUSED, False
     if not is_plain:
-        batches = read_batches(requested, transactional_id, cluster, frame, version)
+        batches = read_batches(context, requested, transactional_id, cluster, frame)
         if isinstance(batches, BatchRefusal):
             topics, topic_results, has_error = (), _failed(requested, batches), True
         else:
             topics, refused_partitions = batches
-    find_topic = cluster.topics.find
+    stored: list[tuple[str, UUID | None, AppendedFields]] = []
+    find_topic, has_authorizer = cluster.topics.find, cluster.authorizer is not None
     for name, topic_id, parts in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         topic = find_topic(name, topic_id)
         if topic is not None and topic.by_broker:
             topic = topic.on_broker(context.broker_id)
-        if topic is None:
-            error_code = _UNKNOWN_TOPIC if topic_id is None else _UNKNOWN_TOPIC_ID
+        error_code = _NONE
+        if topic is None or has_authorizer:
+            error_code = _topic_error(context, cluster, topic, name, topic_id)
+        if topic is None or error_code != _NONE:
             results: list[ResultFields] = [
                 PartitionResult(part[0], error_code) for part in paced_elements(parts)
             ]
             has_error = True
         else:
-            results, has_refused = accept_batches(
+            appended, refusals = accept_batches(
                 context, cluster, topic, parts, frame, acks, transactional_id, is_plain
             )
-            has_error = has_error or has_refused
+            if not (refusals or topic_results or refused_partitions):
+                stored.append((name, topic_id, appended))
+                continue
+            results = partition_results(appended, refusals)
+            has_error = has_error or bool(refusals)
         if refused_partitions:
             key = topic_id or name
             results = [_merged(result, refused_partitions, key) for result in paced(results)]
@@ -116,7 +144,28 @@ def handle_produce(
         topic_results.append((name, topic_id, results))
     if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, expects_response=acks != 0)
+    if acks and not topic_results and version >= FLEXIBLE_VERSION_MIN:
+        return encode_appended(version, stored, context.throttle_time_ms)
+    topic_results[:0] = [
+        (name, topic_id, partition_results(appended, []))
+        for name, topic_id, appended in paced(stored)
+    ]
     return encode_results(context, cluster, acks, topic_results, has_error=has_error)
+
+
+def _topic_error(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic | None,
+    name: str,
+    topic_id: UUID | None,
+) -> ErrorCode:
+    """Return why nobody looks at the batches for a topic, or NONE."""
+    if topic is None and topic_id is not None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not is_allowed(context, cluster, WRITE_TOPIC, name if topic is None else topic.name):
+        return WRITE_TOPIC.error_code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else _NONE
 
 
 @may_pause
@@ -147,7 +196,7 @@ def _merged(
 ) -> ResultFields:
     """Return the result of a partition that may have another batch, which is refused."""
     refusal = refused_partitions.get((key, result[0]))
-    if refusal is None or result[1] in _UNKNOWN:
+    if refusal is None or result[1] in _UNREAD:
         return result
     return refused(result[0], refusal)
 

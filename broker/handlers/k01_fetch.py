@@ -6,6 +6,9 @@ Behaviour:
     - Waits for min_bytes or max_wait_ms, without polling. An error or a preferred replica in any
       partition completes the response at once. A topic that is unknown when the request comes does
       not, unless there is no other partition.
+    - A topic needs READ, else its partitions get TOPIC_AUTHORIZATION_FAILED, also if there is no
+      such topic. A topic id that is unknown gets UNKNOWN_TOPIC_ID. A follower needs CLUSTER_ACTION
+      instead. Rules apply when a request comes: one that waits reads what it was allowed then.
     - An offset outside the log gets OFFSET_OUT_OF_RANGE. A wrong leader epoch gets
       FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH. A broker without a replica says
       NOT_LEADER_OR_FOLLOWER, from v16 with the leader's address.
@@ -34,17 +37,24 @@ Gaps:
     - Followers do not fetch, since replicas share one log. OFFSET_NOT_AVAILABLE does not occur.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER_BY_TOPIC, READ_TOPIC
 from broker.cluster.cluster import Cluster
-from broker.cluster.fetch_sessions import NO_SESSION_ID, CachedPartition, FetchPartitionData
+from broker.cluster.fetch_sessions import (
+    NO_SESSION_ID,
+    CachedPartition,
+    FetchPartitionData,
+    SentPartition,
+)
 from broker.cluster.topics import Topic
 from broker.fetch.fetch_context import open_fetch_context
 from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch, partition_data
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import unknown_error
+from broker.fetch.read_authorization import denied_topics
 from broker.fetch.session_logs import logs_of_session
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
@@ -68,7 +78,12 @@ _Partition: TypeAlias = "messages.FetchRequest.FetchTopic.FetchPartition | Short
 _TopicResponse = _Response.FetchableTopicResponse
 
 
-@handles(ApiKey.FETCH, read_short=read_fetch, read_long=read_long_fetch)
+@handles(
+    ApiKey.FETCH,
+    read_short=read_fetch,
+    read_long=read_long_fetch,
+    checks=(READ_TOPIC, CLUSTER_ACTION_CLUSTER_BY_TOPIC),
+)
 @may_pause
 def handle_fetch(
     context: RequestContext, request: "messages.FetchRequest | ShortFetch", cluster: Cluster
@@ -82,13 +97,17 @@ def handle_fetch(
     if session.error_code == ErrorCode.UNKNOWN_SERVER_ERROR:
         return _failed(context.api_version, request)
     params = fetch_params(context, request, cluster)
-    logs = logs_of_session(session.session, params, cluster)
+    logs = logs_of_session(session.session, params, context, cluster)
     known = session.partitions
+    to_check = known if logs is None else logs.others
+    denied = denied_topics(context, cluster, to_check, is_from_follower=params.is_from_follower)
     unknown = [
-        (cached, FetchPartitionData(unknown_error(cached), aborted_transactions=()))
-        for cached in _unknown(known if logs is None else logs.others, cluster)
+        (cached, FetchPartitionData(_error_of(cached, denied), aborted_transactions=()))
+        for cached in _unknown(to_check, denied, cluster)
     ]
     if unknown:
+        if not params.is_from_follower:
+            unknown = _unknown_ids_first(unknown)
         missing = {cached for cached, _data in unknown}
         known = [cached for cached in paced_elements(known) if cached not in missing]
     nameless = (cached.is_nameless for cached, _data in paced_elements(unknown[:-1]))
@@ -110,16 +129,29 @@ def handle_fetch(
 
 
 @may_pause
-def _unknown(requested: list[CachedPartition], cluster: Cluster) -> Iterator[CachedPartition]:
-    """Yield the partitions that do not exist."""
+def _unknown(
+    requested: list[CachedPartition], denied: Collection[str | None], cluster: Cluster
+) -> Iterator[CachedPartition]:
+    """Yield the partitions that do not exist, and those that the client may not read."""
     name: str | None = None
     topic: Topic | None = None
     for cached in paced_elements(requested):
         if topic is None or cached.topic_name != name:
             name = cached.topic_name
-            topic = None if name is None else cluster.topics.get(name)
+            topic = None if name is None or name in denied else cluster.topics.get(name)
         if topic is None or topic.partition(cached.partition_index) is None:
             yield cached
+
+
+@may_pause
+def _unknown_ids_first(unknown: list[SentPartition]) -> list[SentPartition]:
+    """Return partitions in the order in which Kafka finds what is wrong with them."""
+    nameless = [sent for sent in paced_elements(unknown) if sent[0].topic_name is None]
+    return nameless + [sent for sent in paced_elements(unknown) if sent[0].topic_name is not None]
+
+
+def _error_of(cached: CachedPartition, denied: Collection[str | None]) -> ErrorCode:
+    return READ_TOPIC.error_code if cached.topic_name in denied else unknown_error(cached)
 
 
 @may_pause

@@ -32,16 +32,21 @@ def handle_sasl_handshake(
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
     config, broker_id, listener = cluster.config, context.broker_id, session.listener
     enabled = started_value(config, broker_id, listener, "sasl.enabled.mechanisms")
-    is_other = session.is_authenticated and request.mechanism != session.mechanism
-    if request.mechanism not in enabled or is_other:
+    if request.mechanism not in enabled:
         return Close(
             "the client chose a SASL mechanism that is not enabled",
             _response(context, ErrorCode.UNSUPPORTED_SASL_MECHANISM, enabled),
         )
+    if session.is_authenticated and request.mechanism != session.mechanism:
+        # Kafka closes the connection with the next request, without a response.
+        return Close(
+            "the client chose another SASL mechanism for its re-authentication",
+            _response(context, ErrorCode.NONE, enabled),
+        )
     session.begin(
         request.mechanism,
         cluster.credentials.new_exchange(
-            request.mechanism, plain_users(config, listener, broker_id)
+            request.mechanism, plain_users(config, listener, broker_id), session.tokens
         ),
         context.now_ms,
         takes_raw_tokens=context.api_version == 0,

@@ -2,10 +2,12 @@
 
 Behaviour:
     - Each topic has its own result, in request order. A name that occurs twice gets one
-      INVALID_REQUEST.
+      INVALID_REQUEST. Such names, and those of topics that the client may not create, come last, in
+      the order of Kafka's hash sets.
     - With an authorizer the client needs CREATE on the cluster, or on the topic
       (TOPIC_AUTHORIZATION_FAILED). Without DESCRIBE_CONFIGS on the topic the result has no counts
       and no configuration, and TOPIC_AUTHORIZATION_FAILED as topic_config_error_code.
+    - `__cluster_metadata` is INVALID_REQUEST.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
       topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
       INVALID_CONFIG, and the placement.
@@ -26,7 +28,6 @@ Behaviour:
       error.
 
 Gaps:
-    - With validate_only the topic id is zero; Kafka generates one.
     - Internal topics cannot be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
     - There are no create-topic policies.
 """
@@ -37,6 +38,8 @@ from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import (
+    CLUSTER_METADATA_TOPIC,
+    NO_CLUSTER_METADATA,
     NewTopic,
     TopicPlan,
     check_new_topic,
@@ -49,13 +52,14 @@ from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
-from broker.request.authorization import is_allowed
+from broker.request.authorization import denied_names, is_allowed
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.pacing import may_pause, paced
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
@@ -71,24 +75,23 @@ def handle_create_topics(
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
-    refusals = _refuse_names(context, cluster, counts)
+    refusals = _refuse_names(context, cluster, counts) | _refuse_cluster_metadata(counts)
     if is_over(request.timeout_ms) and len(refusals) < len(topics):
         return messages.CreateTopicsResponse(
             version=context.api_version,
             throttle_time_ms=0,
             topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
-    too_large = check_size(
-        cluster, (t for name, t in paced(topics.items()) if name not in refusals)
-    )
+    named = {name: topic for name, topic in paced(topics.items()) if name not in refusals}
+    too_large = check_size(cluster, named.values())
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
     results: dict[str, _Result] = {}
     created: set[str] = set()
     queued: dict[str, int] = {}
-    for name, topic in paced(topics.items()):
-        outcome = refusals.get(name) or too_large or _check(cluster, topic, created)
+    for name, topic in paced(named.items()):
+        outcome = too_large or _check(cluster, topic, created)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
         if isinstance(outcome, Refusal):
@@ -102,6 +105,7 @@ def handle_create_topics(
         else:
             results[name] = _refused(context, name, TIMED_OUT)
             queued[name] = len(outcome.assignments)
+    results |= {n: _refused(context, n, refusal) for n, refusal in paced(refusals.items())}
 
     def respond(now_ms: int) -> "messages.CreateTopicsResponse":
         quota.settle(now_ms)
@@ -140,15 +144,25 @@ def handle_create_topics(
 def _refuse_names(
     context: RequestContext, cluster: Cluster, counts: Mapping[str, int]
 ) -> dict[str, Refusal]:
-    """Return the errors of topics that Kafka's controller does not look at."""
-    may_create_all = is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False)
-    refusals = {}
-    for name, count in paced(counts.items()):
-        if count > 1:
-            refusals[name] = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        elif not may_create_all and not is_allowed(context, cluster, CREATE_TOPIC, name):
-            refusals[name] = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
+    """Return the errors of topics that Kafka's controller does not look at, in Kafka's order."""
+    duplicates = [name for name, count in paced(counts.items()) if count > 1]
+    once = [name for name, count in paced(counts.items()) if count == 1]
+    refusals = dict.fromkeys(
+        in_hash_order(duplicates, string_hash),
+        Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name."),
+    )
+    if not is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False):
+        denied = denied_names(context, cluster, CREATE_TOPIC, once)
+        refusal = Refusal(CREATE_TOPIC.error_code, "Authorization failed.")
+        for name in paced(in_hash_order(once, string_hash)):
+            if name in denied:
+                refusals[name] = refusal
     return refusals
+
+
+def _refuse_cluster_metadata(counts: Mapping[str, int]) -> dict[str, Refusal]:
+    is_requested = counts.get(CLUSTER_METADATA_TOPIC) == 1
+    return {CLUSTER_METADATA_TOPIC: NO_CLUSTER_METADATA} if is_requested else {}
 
 
 @may_pause
@@ -188,7 +202,7 @@ def _create(
 
 def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> _Result:
     config = TopicConfig(cluster.shared_config, plan.overrides)
-    return _result(context, cluster, plan, _NO_TOPIC_ID, config)
+    return _result(context, cluster, plan, cluster.new_uuid(), config)
 
 
 def _result(

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
-from broker.authorization.checks import CLUSTER_ACTION_CLUSTER, DESCRIBE_TOPIC
+from broker.authorization.checks import CLUSTER_ACTION_CLUSTER_BY_TOPIC, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.request.authorization import is_allowed, partition_by_authorized
@@ -33,7 +33,7 @@ _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
 
 
-@handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, checks=(CLUSTER_ACTION_CLUSTER, DESCRIBE_TOPIC))
+@handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, checks=(CLUSTER_ACTION_CLUSTER_BY_TOPIC, DESCRIBE_TOPIC))
 @may_pause
 def handle_offset_for_leader_epoch(
     context: RequestContext, request: "messages.OffsetForLeaderEpochRequest", cluster: Cluster
@@ -42,7 +42,7 @@ def handle_offset_for_leader_epoch(
     version = context.api_version
     allowed: Sequence[_Topic] = request.topics
     denied: Sequence[_Topic] = ()
-    if not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER, is_noted=False):
+    if not is_allowed(context, cluster, CLUSTER_ACTION_CLUSTER_BY_TOPIC, is_noted=False):
         allowed, denied = partition_by_authorized(
             context, cluster, DESCRIBE_TOPIC, allowed, attrgetter("topic")
         )

@@ -50,7 +50,7 @@ def handle_describe_acls(
         version=version,
         throttle_time_ms=0,
         error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
-        error_message=None if refusal is None else refusal.error_message,
+        error_message="" if refusal is None else refusal.error_message,
         resources=_resources(acls, version),
     )
 

@@ -3,11 +3,12 @@
 Behaviour:
     - Each rule is created or refused by itself. One that is there already is no error. Rules apply
       from the next request on, at all brokers.
-    - INVALID_REQUEST: ANY or an unknown type, operation or permission; a pattern type other than
-      LITERAL and PREFIXED; an empty name, or another name of the cluster than kafka-cluster; a
-      principal without a type, such as `User:alice`; an empty host, or a range of addresses that is
-      none. Other hosts are taken as they are. Ranges get UNSUPPORTED_VERSION if metadata.version is
-      below 4.4-IV1.
+    - INVALID_REQUEST: an unknown type, operation or permission; an empty name, or another name of
+      the cluster than kafka-cluster; a principal without a type, which `User:alice` has; an empty
+      host, or a range of addresses that is none. Other hosts are taken as they are. Ranges get
+      UNSUPPORTED_VERSION if metadata.version is below 4.4-IV1.
+    - A rule with ANY or MATCH, which are for filters, fails the request: all rules get
+      UNKNOWN_SERVER_ERROR.
     - With more than 10,000 new rules none is created: POLICY_VIOLATION.
     - Without an authorizer (`authorizer.class.name`) each rule gets SECURITY_DISABLED.
     - A rule with the code 0 of an unknown type or operation closes the connection, as in Kafka.
@@ -69,7 +70,7 @@ def handle_create_acls(
             _Result(
                 version=version,
                 error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
-                error_message=None if refusal is None else refusal.error_message,
+                error_message="" if refusal is None else refusal.error_message,
             )
             for refusal in paced(refusals)
         ],

@@ -10,10 +10,10 @@ Behaviour:
     - From v1 the response has the session lifetime: the rest of a token's or
       `connections.max.reauth.ms`, the shorter one; 0 means no end. After it only a
       re-authentication is served (KIP-368), which must keep the principal.
-
-Gaps:
-    - OAUTHBEARER accepts unsecured tokens only, as Kafka does by default: a client may claim any
-      name.
+    - OAUTHBEARER accepts unsecured tokens, as Kafka does by default: a client may claim any name.
+      With Kafka's OAuthBearerValidatorCallbackHandler tokens must be signed by a provider
+      (KIP-768), whose keys come from a file or from an HTTP endpoint of this machine. A bad token
+      gets an error in JSON, and the connection closes when the client has acknowledged it.
 """
 
 from broker.cluster.cluster import Cluster

@@ -8,10 +8,7 @@ Behaviour:
     - The largest push is telemetry.max.bytes.
     - ApiVersions does not list it, as in Kafka without a plugin that receives metrics. Name it in
       broker.api.versions to advertise it.
-
-Gaps:
-    - client_source_port in `match` matches no client.
-    - A client that disconnects keeps its instance until it expires.
+    - The broker forgets a client instance when the connection that made it closes.
 """
 
 from broker.cluster.client_metrics import (
@@ -42,7 +39,11 @@ def handle_get_telemetry_subscriptions(
             instance_id = cluster.new_uuid()
     subscription = subscription_of(cluster.config, client_attributes(context, instance_id))
     instance = cluster.client_instances.find(
-        context.broker_id, instance_id, subscription, context.now_ms
+        context.broker_id,
+        context.connection_id,
+        instance_id,
+        subscription,
+        context.now_ms,
     )
     error_code = instance.ask(context.now_ms)
     if error_code is not ErrorCode.NONE:

@@ -32,7 +32,11 @@ def handle_push_telemetry(
     else:
         subscription = subscription_of(cluster.config, client_attributes(context, instance_id))
         instance = cluster.client_instances.find(
-            context.broker_id, instance_id, subscription, context.now_ms
+            context.broker_id,
+            context.connection_id,
+            instance_id,
+            subscription,
+            context.now_ms,
         )
         error_code = instance.push(
             request.subscription_id,

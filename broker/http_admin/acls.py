@@ -209,13 +209,13 @@ def list_decisions(admin: Admin, query: DecisionQuery) -> list[DecisionView]:
         else [AclOperation[query.operation]]
     )
     views = []
-    for asked in paced(operations):
+    for requested in paced(operations):
         is_allowed, rule = authorizer.authorize(
-            principal, query.host, asked, resource_type, query.resource_name
+            principal, query.host, requested, resource_type, query.resource_name
         )
         fields = rule_fields(rule)
         acl = None if fields["acl"] is None else AclBody(**fields["acl"])
-        views.append(DecisionView(asked.name, is_allowed, fields["rule"], acl))
+        views.append(DecisionView(requested.name, is_allowed, fields["rule"], acl))
     return views
 
 

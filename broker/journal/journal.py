@@ -60,7 +60,7 @@ class Journal:
         self.bytes_max = bytes_max
         self._lines: deque[Line] = deque()
         self._byte_count = 0
-        self._next_number = 1
+        self._next_number = self._oldest_number = 1
         self._waiting: dict[int, Entry] = {}
         """The one request without a response, by connection id."""
         self._listeners: list[Listener] = []
@@ -101,7 +101,8 @@ class Journal:
         entry.frame, byte_count = None, end - start
         entry.kept_context, entry.shares_context = context, context.is_shared
         if byte_count <= self.bytes_max:
-            entry.frame = bytes(buffer[start:end])
+            frame = buffer[start:end]
+            entry.frame = frame if type(frame) is bytes else bytes(frame)
         else:
             byte_count = 0
             if context.is_shared:
@@ -131,7 +132,9 @@ class Journal:
         entry.ended_ns = now_ns
         entry.outcome = _RESPONDED
         frame: Any = response
-        if type(response) is not bytes:
+        if type(response) is bytes:
+            frame_bytes = len(response)
+        else:
             if isinstance(response, Close):
                 entry.outcome = Outcome.CLOSED
                 entry.close_reason = response.reason
@@ -140,9 +143,8 @@ class Journal:
                 frame = frame.frame
             if frame is None and entry.close_reason is None:
                 entry.outcome = Outcome.NO_RESPONSE
-        lines = self._lines
-        if frame is not None and lines and entry.number >= lines[0].number:
-            frame_bytes = len(frame) if type(frame) is bytes else size_of(frame)
+            frame_bytes = 0 if frame is None else size_of(frame)
+        if frame is not None and entry.number >= self._oldest_number:
             byte_count = entry.byte_count + frame_bytes
             if byte_count <= self.bytes_max:
                 entry.kept_response, entry.byte_count = frame, byte_count
@@ -195,6 +197,7 @@ class Journal:
         removed, self._lines = self._lines, deque()
         self._waiting.clear()
         self._byte_count = 0
+        self._oldest_number = self._next_number
         return removed
 
     @may_pause
@@ -213,7 +216,9 @@ class Journal:
         """Drop what exceeds the limits."""
         lines = self._lines
         while len(lines) > self._entries_max or self._byte_count > self.bytes_max:
-            self._byte_count -= lines.popleft().byte_count
+            oldest = lines.popleft()
+            self._byte_count -= oldest.byte_count
+            self._oldest_number = oldest.number + 1
 
     def _changed(self, line: Line) -> None:
         if len(self._lines) > self._kept_max or self._byte_count > self.bytes_max:

@@ -68,10 +68,10 @@ def requested_offsets(
             errors += [(part.partition_index, error_code) for part in requested.partitions]
             continue
         topic_id = topic.topic_id if has_topic_ids else None
-        indexes = []
+        indexes, partition_count = [], len(topic.partitions)
         for part in paced(requested.partitions):
             index = part.partition_index
-            if topic.partition(index) is None:
+            if index < 0 or index >= partition_count:
                 error = index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 missing.setdefault(key, []).append(error)
                 continue

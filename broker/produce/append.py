@@ -11,8 +11,9 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
-from broker.produce.batch_check import ReadBatch, check_batch, read_batch
+from broker.produce.batch_check import ReadBatch, batch_end, check_batch, read_batch
 from broker.produce.batch_refusal import BatchRefusal
+from broker.produce.stored_batch import StoredBatch
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
@@ -20,7 +21,13 @@ from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
-from protocol.produce import PartitionResult, ResultFields
+from protocol.produce import (
+    NO_RECORD_ERRORS,
+    AppendedFields,
+    PartitionResult,
+    Refusals,
+    partition_results,
+)
 from protocol.records import (
     COPIED_BYTES_MAX,
     CRC_START,
@@ -38,7 +45,6 @@ INTERNAL_WRITER = "__admin_client"
 """The client id that may write to internal topics."""
 
 _LEGAL_ACKS = frozenset({-1, 0, 1})
-_NONE = ErrorCode.NONE
 _new_header = partial(tuple.__new__, BatchHeader)
 
 
@@ -57,9 +63,11 @@ def append_batch(
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]` as `accept_batches` does; return a named result."""
     header = read_batch(frame, start, end, context.api_version)
+    if not isinstance(header, BatchRefusal):
+        end = batch_end(header, start)
     part = (partition.partition_index, start, end, header)
-    (result,), _ = accept_batches(
-        context, cluster, topic, (part,), frame, acks, transactional_id, False
+    (result,) = partition_results(
+        *accept_batches(context, cluster, topic, (part,), frame, acks, transactional_id, False)
     )
     return PartitionResult._make(result)
 
@@ -75,87 +83,86 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     acks: int,
     transactional_id: str | None,
     is_plain: bool,
-) -> tuple[list[ResultFields], bool]:
+) -> tuple[AppendedFields, Refusals]:
     """Append the batches for partitions of a topic, each or not (Kafka's `UnifiedLog.append`).
 
-    Returns the results, which have the fields of a `PartitionResult`, and whether one is an error.
+    Returns what `partition_results` takes: fields of the results without an error, and the others.
     With `is_plain` each batch has a header, none is transactional, and no partition comes twice.
     """
     now_ms, broker_id = context.now_ms, context.broker_id
     partitions = topic.partitions
     partition_count = len(partitions)
     isr_min = topic.min_insync_replicas if acks == ACKS_ALL else 0
+    needs_followers = isr_min > 1  # a leader is in sync with itself
     is_unusual = not is_plain or topic.is_internal or acks not in _LEGAL_ACKS
     has_gate = cluster.quotas.clients.is_enabled
-    results: list[ResultFields] = []
-    has_error = False
+    gate: ProducerIds | None = None
+    appended: AppendedFields = []
+    refusals: Refusals = []
     fields: HeaderFields
-    for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-        if is_unusual or not 0 <= index < partition_count:
+    for index, start, end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
+        if is_unusual or index < 0 or index >= partition_count:
             refusal = _refuse_early(context, cluster, topic, index, read, acks, transactional_id)
             if refusal is not None:
-                results.append(refusal)
-                has_error = True
+                refusals.append((len(appended), refusal))
                 continue
         partition = partitions[index]
         fields = read  # type: ignore[assignment]  # anything else is refused
-        length = fields[1]
+        _, length, _, _, crc, flags, delta, _, timestamp, producer_id, epoch, sequence, _ = fields
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
-        covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
-        log, refusal = partition.log, None
+        covered = source[start + CRC_START : end]
         # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
         # about these come behind it. But their errors win, as in Kafka.
         checked = check_batch(fields, covered, topic, index, now_ms)
-        if partition.leader_id != broker_id:
-            refusal = not_leader(partition)
-        elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
-            refusal = too_few_in_sync(partition)
-        elif checked is not None and isinstance(checked, BatchRefusal):
-            refusal = refused(index, checked, log.log_start_offset)
-        elif is_unusual and fields[5] & TRANSACTIONAL_FLAG:
-            refusal = _outside_transaction(context, cluster, partition, transactional_id, fields)
-        if refusal is not None:
-            results.append(refusal)
-            has_error = True
-            continue
-        if checked is not None:  # stored in another form
-            fields, covered = checked  # type: ignore[misc]  # not a refusal
-            length = fields[1]
+        log = partition.log
+        if (
+            checked is not None
+            or partition.leader_id != broker_id
+            or (needs_followers and len(partition.isr) < isr_min)
+            or (is_unusual and flags & TRANSACTIONAL_FLAG)
+        ):
+            refusal = _refuse_checked(
+                context, cluster, topic, partition, checked, fields, isr_min, transactional_id
+            )
+            if refusal is not None:
+                refusals.append((len(appended), refusal))
+                continue
+            if checked is not None:  # stored in another form
+                fields, covered = checked  # type: ignore[misc]  # not a refusal
+                length, crc, timestamp = fields[1], fields[4], fields[8]
         base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
-        producer_id = fields[9]
-        log_append_time_ms = now_ms if topic.is_log_append_time else -1
+        log_append_time_ms = -1
+        if topic.is_log_append_time:
+            log_append_time_ms = timestamp = now_ms
         if producer_id >= 0:
-            max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
-            gate = producer_id_gate(context, cluster) if has_gate else None
-            # fmt: off
+            if has_gate:
+                gate = producer_id_gate(context, cluster)
             if (
-                (is_unusual and fields[5] & TRANSACTIONAL_FLAG)
+                (is_unusual and flags & TRANSACTIONAL_FLAG)
                 or (gate is not None and not gate.is_known(producer_id, now_ms))
                 or not partition.producers.apply_next(
-                    producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
+                    producer_id, epoch, sequence, delta, base_offset, timestamp
                 )
             ):
-                refusal = _write_producer(
-                    context, gate, topic, partition, fields, max_timestamp
-                )
-            # fmt: on
+                refusal = _write_producer(context, gate, topic, partition, fields, timestamp)
                 if refusal is not None:
-                    results.append(refusal)
-                    has_error = has_error or refusal.error_code != 0
+                    if refusal.error_code:
+                        refusals.append((len(appended), refusal))
+                    else:  # it is stored already
+                        appended += (index, *refusal[2:5], NO_RECORD_ERRORS)
                     continue
-        batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, fields[4]) + covered
+        batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, crc) + covered
         if log_append_time_ms >= 0:
             batch = stamp_log_append_time(batch, now_ms)
-        log.append(batch, fields[6] + 1, leader_epoch)
-        if producer_id >= 0 and cluster.limits_producer_ids:
+        log.append(batch, delta + 1, leader_epoch)
+        if cluster.limits_producer_ids and producer_id >= 0:
             check_producer_id_limit(cluster, broker_id, now_ms)
-        cluster.appended(topic, partition, len(batch), now_ms)
+        cluster.appended(topic, partition, length + LOG_OVERHEAD_BYTES, now_ms)
         if context.acknowledgements is not None:
             note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
-        results.append(
-            (index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None)
-        )
-    return results, has_error
+        start_offset = log.log_start_offset
+        appended += (index, base_offset, log_append_time_ms, start_offset, NO_RECORD_ERRORS)
+    return appended, refusals
 
 
 def _refuse_early(
@@ -182,6 +189,28 @@ def _refuse_early(
         return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
     if topic.is_internal and context.client_id != INTERNAL_WRITER:
         return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return None
+
+
+def _refuse_checked(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    checked: BatchRefusal | StoredBatch | None,
+    fields: HeaderFields,
+    isr_min: int,
+    transactional_id: str | None,
+) -> PartitionResult | None:
+    """Return why a batch is not appended after `check_batch`, or None."""
+    if partition.leader_id != context.broker_id:
+        return not_leader(partition)
+    if len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
+        return too_few_in_sync(partition)
+    if isinstance(checked, BatchRefusal):
+        return refused(partition.partition_index, checked, partition.log.log_start_offset)
+    if fields[5] & TRANSACTIONAL_FLAG:
+        return _outside_transaction(context, cluster, partition, transactional_id, fields)
     return None
 
 

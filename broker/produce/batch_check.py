@@ -49,6 +49,8 @@ _FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
 ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
 """A `PartitionBatch` of the decoder, with a refusal in place of a header that could not be read.
 
+With a header, `frame[start:end]` is the batch.
+
 It is None where the decoder found no header: `read_batches` takes care of these.
 """
 
@@ -69,6 +71,11 @@ def read_batch(
         ):
             return header
     return _read_unusual(buffer, start, end, api_version)
+
+
+def batch_end(header: HeaderFields, start: int) -> int:
+    """Return where the batch with a header ends."""
+    return start + _LOG_OVERHEAD_BYTES + header[1]
 
 
 def _read_unusual(

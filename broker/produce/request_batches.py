@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
+from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID
 from broker.cluster.cluster import Cluster
-from broker.produce.batch_check import ReadBatch, is_transactional, read_batch
+from broker.produce.batch_check import ReadBatch, batch_end, is_transactional, read_batch
 from broker.produce.batch_refusal import BatchRefusal
+from broker.request.authorization import is_allowed
+from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
 from protocol.produce import ZSTD_VERSION_MIN
@@ -21,9 +24,7 @@ from protocol.records import TRANSACTIONAL_FLAG, HeaderFields
 PartitionKey: TypeAlias = tuple[str | UUID, int]
 """Name or id of a topic, and the index of a partition."""
 
-_NO_TRANSACTIONAL_ID = BatchRefusal(
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, fails_request=True
-)
+_NO_TRANSACTIONAL_ID = BatchRefusal(WRITE_TRANSACTIONAL_ID.error_code, fails_request=True)
 _SEVERAL_PRODUCERS = BatchRefusal(
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     "Transactional records contained more than one producer ID",
@@ -42,37 +43,43 @@ their result, also if another of their batches is appended.
 
 @may_pause
 def read_batches(
+    context: RequestContext,
     topics: Sequence[TopicBatches],
     transactional_id: str | None,
     cluster: Cluster,
     frame: bytes | bytearray,
-    api_version: int,
 ) -> CheckedBatches | BatchRefusal:
     """Check the batches of a request together, or return why all of it is refused."""
-    needs_id = transactional_id is None
+    api_version = context.api_version
+    is_old = api_version < ZSTD_VERSION_MIN
+    needs_id = transactional_id is None or not is_allowed(
+        context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id, is_noted=False
+    )
     has_failures = has_several = False
     read: list[ReadTopic] = []
     for name, topic_id, parts in paced_elements(topics):
         batches: list[ReadBatch] = []
-        for index, start, end, known in paced_elements(parts):
-            header: HeaderFields | BatchRefusal
-            if known is None or api_version < ZSTD_VERSION_MIN:
-                header = read_batch(frame, start, end, api_version)
-            else:
-                header = known
+        for index, start, records_end, known in paced_elements(parts):
+            end = records_end
+            header: HeaderFields | BatchRefusal = (
+                read_batch(frame, start, end, api_version) if known is None or is_old else known
+            )
             if isinstance(header, BatchRefusal):
-                refusal = _unreadable(header, frame, start, end, needs_id=needs_id)
-                if refusal is not None:
-                    return refusal
+                if header.error_code is ErrorCode.CORRUPT_MESSAGE and header.fails_request:
+                    return header
+                if needs_id and is_transactional(frame, start, end):
+                    return _refuse_id(context, cluster, transactional_id)
                 has_failures = has_failures or header.fails_request
             elif needs_id and header[5] & TRANSACTIONAL_FLAG:
-                return _NO_TRANSACTIONAL_ID
+                return _refuse_id(context, cluster, transactional_id)
+            else:  # a few bytes behind the batch are ignored
+                end = batch_end(header, start)
             batches.append((index, start, end, header))
         if batches:
             read.append((name, topic_id, batches))
             has_several = has_several or len(batches) > 1
     if has_failures or not needs_id:
-        refusal = _request_refusal(read, cluster)
+        refusal = _request_refusal(context, read, cluster)
         if refusal is not None:
             return refusal
     if (has_several or len(read) > 1) and not _is_unique(read):
@@ -80,22 +87,29 @@ def read_batches(
     return read, NOTHING_REFUSED
 
 
-def _unreadable(
-    refusal: BatchRefusal, frame: bytes | bytearray, start: int, end: int, *, needs_id: bool
-) -> BatchRefusal | None:
-    """Return the error of the request for a batch that is refused, wherever it should go."""
-    if refusal.error_code is ErrorCode.CORRUPT_MESSAGE and refusal.fails_request:
-        return refusal
-    return _NO_TRANSACTIONAL_ID if needs_id and is_transactional(frame, start, end) else None
+def _refuse_id(
+    context: RequestContext, cluster: Cluster, transactional_id: str | None
+) -> BatchRefusal:
+    """Return the error of transactional batches without a transactional id, or the right to it."""
+    if transactional_id is not None:  # note the denial
+        is_allowed(context, cluster, WRITE_TRANSACTIONAL_ID, transactional_id)
+    return _NO_TRANSACTIONAL_ID
 
 
 @may_pause
-def _request_refusal(topics: Sequence[ReadTopic], cluster: Cluster) -> BatchRefusal | None:
-    """Return the error of the request for batches of partitions that exist."""
+def _request_refusal(
+    context: RequestContext, topics: Sequence[ReadTopic], cluster: Cluster
+) -> BatchRefusal | None:
+    """Return the error of the request for batches of partitions that exist and may be written."""
     producers = set()
+    has_authorizer = cluster.authorizer is not None
     for name, topic_id, batches in paced_elements(topics):
         topic = cluster.topics.find(name, topic_id)
         if topic is None:
+            continue
+        if has_authorizer and not is_allowed(
+            context, cluster, WRITE_TOPIC, topic.name, is_noted=False
+        ):
             continue
         for index, _start, _end, header in paced_elements(batches):
             if topic.partition(index) is None:

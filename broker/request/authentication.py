@@ -10,7 +10,12 @@ from broker.config.listener_values import started_value
 from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import Close
-from broker.security.sasl import Authenticated, Challenge, Refused
+from broker.security.sasl import (
+    Authenticated,
+    Challenge,
+    Refused,
+    invalid_credentials_message,
+)
 from protocol import messages
 
 
@@ -60,11 +65,19 @@ def take_token(
         case Challenge(response):
             return Progress(response)
         case Refused(message):
-            return Failure(message, session.mechanism)
+            return Failure(
+                message
+                or invalid_credentials_message(
+                    session.mechanism, is_again=session.is_authenticated
+                ),
+                session.mechanism,
+            )
         case Authenticated(principal, response, expires_at_ms, by_delegation_token):
             if session.is_authenticated and principal != session.principal:
                 return Failure(
-                    "Cannot change principals during re-authentication", session.mechanism
+                    "Cannot change principals during re-authentication from"
+                    f" User.{session.principal}: User.{principal}",
+                    session.mechanism,
                 )
             max_reauth_ms = started_value(
                 cluster.config,

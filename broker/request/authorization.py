@@ -9,9 +9,13 @@ from typing import TypeVar
 
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
+from broker.authorization.description import rule_text
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
+from broker.log import log
 from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES
 from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 
 DENIALS_MAX = 100
@@ -30,8 +34,9 @@ def is_allowed(
 ) -> bool:
     """Whether the client may do an operation on a resource; everything without an authorizer.
 
-    A denial is noted for the journal, with the rule that decided, for the first `DENIALS_MAX` of a
-    request, and unless `is_noted` is False: for what only leaves a resource out of a response.
+    A denial is noted for the journal and the log, with the rule that decided, for the first
+    `DENIALS_MAX` of a request, and unless `is_noted` is False: for what only leaves a resource out
+    of a response.
     """
     authorizer = cluster.authorizer
     if authorizer is None or context.connection_id < 0:  # brokers of the cluster are super users
@@ -44,8 +49,22 @@ def is_allowed(
         resource_name,
     )
     if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
-        context.denials = (*context.denials, Denial(check, resource_name, decision.rule))
+        _note(context, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
+
+
+def _note(context: RequestContext, denial: Denial) -> None:
+    """Note a denial for the journal, and write it to the log as Kafka's authorizer does."""
+    context.denials = (*context.denials, denial)
+    log.info(
+        "denied",
+        principal=f"User:{context.principal}",
+        host=context.client_host,
+        operation=denial.check.operation.name,
+        resource=f"{denial.check.resource_type.name}:{denial.resource_name}",
+        api=API_NAMES[ApiKey(context.api_key)],
+        rule=rule_text(denial.rule),
+    )
 
 
 def refuse_cluster_operation(

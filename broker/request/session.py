@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from broker.request.client_software import ClientSoftware
 from broker.security.sasl import Exchange
+from broker.security.tokens import TokenValidator
 from protocol.produce import PartitionResult
 
 ANONYMOUS = "ANONYMOUS"
@@ -29,14 +30,17 @@ class Session:
     From `limited_from_ms` on, only the APIs of authentication are served. It is 0 before a client
     of a SASL listener is authenticated, and `NEVER_MS` on other listeners. A token or
     `connections.max.reauth.ms` sets it to the end of the session. `client_software` is the name and
-    version of ApiVersions v3+; None if the client sent none. `producer_ids` are those it has used,
-    if users have a quota of them (KIP-936). `shadow_muted_until_ms`: when a mute by quotas in
-    shadow mode would have ended. `takes_raw_tokens`: after a SaslHandshake v0 the next frames are
-    SASL tokens without headers. `is_token_authenticated`: the client used a delegation token.
+    version of ApiVersions v3+; None if the client sent none. `client_port` is None without a
+    socket. `producer_ids` are those it has used, if users have a quota of them (KIP-936).
+    `shadow_muted_until_ms`: when a mute by quotas in shadow mode would have ended.
+    `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
+    `tokens` checks those of OAUTHBEARER; None is for unsecured ones. `is_token_authenticated`: the
+    client used a delegation token.
     """
 
     __slots__ = (
         "_reauthentication_began_ms",
+        "client_port",
         "client_software",
         "exchange",
         "is_authenticated",
@@ -49,10 +53,17 @@ class Session:
         "producer_ids",
         "shadow_muted_until_ms",
         "takes_raw_tokens",
+        "tokens",
     )
 
     def __init__(
-        self, listener: str = "PLAINTEXT", *, is_sasl: bool = False, principal: str = ANONYMOUS
+        self,
+        listener: str = "PLAINTEXT",
+        *,
+        is_sasl: bool = False,
+        principal: str = ANONYMOUS,
+        tokens: TokenValidator | None = None,
+        client_port: int | None = None,
     ) -> None:
         self.listener = listener
         self.is_sasl = is_sasl
@@ -62,10 +73,12 @@ class Session:
         self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
+        self.client_port = client_port
         self.client_software: ClientSoftware | None = None
         self.producer_ids: ProducerIds | None = None
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
+        self.tokens = tokens
         self._reauthentication_began_ms: int | None = None
 
     def may_reauthenticate(self, now_ms: int) -> bool:

@@ -26,6 +26,8 @@ from broker.security.scram import (
     TokenCredential,
     credential_of_password,
 )
+from broker.security.tokens import TokenValidator
+from broker.security.unsecured_tokens import UnsecuredTokens
 
 _NOBODY: Mapping[str, str] = MappingProxyType({})
 
@@ -73,15 +75,21 @@ class Credentials:
             (name, mechanism): password for name, password in users.items() for mechanism in HASHES
         }
 
-    def new_exchange(self, mechanism: str, of_listener: Mapping[str, str] = _NOBODY) -> Exchange:
+    def new_exchange(
+        self,
+        mechanism: str,
+        of_listener: Mapping[str, str] = _NOBODY,
+        tokens: TokenValidator | None = None,
+    ) -> Exchange:
         """Start an exchange of a mechanism, one of MECHANISMS.
 
-        `of_listener` are the passwords of further users of PLAIN.
+        `of_listener` are the passwords of further users of PLAIN. `tokens` checks the tokens of
+        OAUTHBEARER; None is for unsecured ones.
         """
         if mechanism == PLAIN:
             return PlainExchange(partial(self.has_password, of_listener=of_listener))
         if mechanism == OAUTHBEARER:
-            return OauthBearerExchange()
+            return OauthBearerExchange(tokens or UnsecuredTokens())
         return ScramExchange(
             mechanism,
             lambda name: self.scram(name, mechanism),

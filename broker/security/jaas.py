@@ -1,4 +1,4 @@
-"""The JAAS configuration of a listener, which names the users of PLAIN.
+"""The JAAS configuration of a listener: the users of PLAIN, and options of OAUTHBEARER.
 
 Sources: Kafka's `JaasConfig`, `JaasContext.loadServerContext` and `PlainServerCallbackHandler`.
 """
@@ -21,7 +21,8 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 _FLAGS = frozenset({"REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL"})
 _USER = "user_"
-_KEY = "plain.sasl.jaas.config"
+_PLAIN = "plain"
+_KEY = "sasl.jaas.config"
 _NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -35,19 +36,40 @@ def plain_users(
     Raises:
         ConfigError: the configuration is malformed; the message has no part of it.
     """
-    text = started_texts(config, listener_name, broker_id).get(_KEY)
+    text = _text_of(config, listener_name, _PLAIN, broker_id)
     return _NOBODY if text is None else _users(text)
+
+
+def options_of(
+    config: BrokerConfig, listener_name: str, mechanism: str, broker_id: int | None = None
+) -> Mapping[str, str]:
+    """Return the options of the login module of a listener's mechanism, such as `oauthbearer`.
+
+    Raises:
+        ConfigError: the configuration is malformed; the message has no part of it.
+    """
+    text = _text_of(config, listener_name, mechanism, broker_id)
+    return _NOBODY if text is None else _options(mechanism, text)
+
+
+def _text_of(
+    config: BrokerConfig, listener_name: str, mechanism: str, broker_id: int | None
+) -> str | None:
+    return started_texts(config, listener_name, broker_id).get(f"{mechanism}.{_KEY}")
+
+
+def _options(mechanism: str, text: str) -> Mapping[str, str]:
+    try:
+        return read_jaas(text)
+    except ValueError as error:
+        raise ConfigError(f"{mechanism}.{_KEY}: {error}") from None
 
 
 @lru_cache(maxsize=16)
 def _users(text: str) -> Mapping[str, str]:
-    try:
-        options = read_jaas(text)
-    except ValueError as error:
-        raise ConfigError(f"{_KEY}: {error}") from None
     users = {
         name.removeprefix(_USER): password
-        for name, password in options.items()
+        for name, password in _options(_PLAIN, text).items()
         if name.startswith(_USER)
     }
     return MappingProxyType(users)

@@ -36,9 +36,12 @@ class Authenticated:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The exchange failed. The message goes to the client, so it holds no secret."""
+    """The exchange failed. The message goes to the client, so it holds no secret.
 
-    message: str
+    None is for Kafka's message where it gives no reason, `invalid_credentials_message`.
+    """
+
+    message: str | None
 
 
 SaslResult = Challenge | Authenticated | Refused
@@ -51,9 +54,13 @@ class Exchange(Protocol):
         """Handle the client's next token. It never raises, whatever the bytes are."""
 
 
-def invalid_credentials(mechanism: str) -> Refused:
-    """Kafka's message where it gives no reason."""
-    return Refused(
-        "Authentication failed during authentication due to invalid credentials with SASL"
+INVALID_CREDENTIALS = Refused(None)
+
+
+def invalid_credentials_message(mechanism: str | None, *, is_again: bool) -> str:
+    """Return Kafka's message where it gives no reason; `is_again` is for a re-authentication."""
+    authentication = "re-authentication" if is_again else "authentication"
+    return (
+        f"Authentication failed during {authentication} due to invalid credentials with SASL"
         f" mechanism {mechanism}"
     )

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.security.sasl import (
+    INVALID_CREDENTIALS,
     SCRAM_SHA_256,
     SCRAM_SHA_512,
     Authenticated,
     Challenge,
     Refused,
     SaslResult,
-    invalid_credentials,
 )
 
 HASHES = {SCRAM_SHA_256: "sha256", SCRAM_SHA_512: "sha512"}
@@ -116,13 +116,13 @@ class ScramExchange:
         try:
             text = token.decode()
         except UnicodeDecodeError:
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         return self._first(text) if self._credential is None else self._final(text)
 
     def _first(self, text: str) -> SaslResult:
         found = _CLIENT_FIRST.fullmatch(text)
         if found is None:
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         name = _unescaped(found["name"])
         if _has_token(found["extensions"]):
             credential = self._credential_of_token(name)
@@ -130,7 +130,7 @@ class ScramExchange:
             self._principal = name
             credential = self._find(name)
         if credential is None:
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         if found["authzid"] and _unescaped(found["authzid"]) != name:
             return Refused(
                 "Authentication failed: Client requested an authorization id that is different"
@@ -160,18 +160,18 @@ class ScramExchange:
             or found["nonce"] != self._nonce
             or _decoded(found["binding"]) != self._gs2.encode()
         ):
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         hash_name = HASHES[self._mechanism]
         signed = f"{self._signed_so_far},{found['unproved']}".encode()
         signature = hmac.digest(credential.stored_key, signed, hash_name)
         proof = _decoded(found["proof"])
         if len(proof) != len(signature):
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
         if not hmac.compare_digest(
             hashlib.new(hash_name, client_key).digest(), credential.stored_key
         ):
-            return invalid_credentials(self._mechanism)
+            return INVALID_CREDENTIALS
         verifier = hmac.digest(credential.server_key, signed, hash_name)
         return Authenticated(
             self._principal,

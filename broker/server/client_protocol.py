@@ -150,10 +150,6 @@ class ClientProtocol(asyncio.Protocol):
         """Accept the connection, unless a limit, the quota of its address or a fault refuses it."""
         server = self._server
         self.last_active_ms = now_ms
-        refusal = server.admit(self, self._host)
-        if refusal is not None:
-            self._close(refusal)
-            return
         quotas = server.cluster.quotas.brokers[self.broker_id]
         throttle_time_ms = quotas.connections.record(self._host, now_ms)
         if throttle_time_ms:
@@ -165,6 +161,10 @@ class ClientProtocol(asyncio.Protocol):
                 now_ms + throttle_time_ms,
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
+            return
+        refusal = server.admit(self, self._host)
+        if refusal is not None:
+            self._close(refusal)
             return
         fault = server.dispatcher.faults.evaluate_connection(self.broker_id, now_ms)
         if fault is not None:
@@ -382,6 +382,7 @@ class ClientProtocol(asyncio.Protocol):
             now_ms = self._server.clock.now_ms()
             self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
             self._acknowledgements.forget(self.connection.connection_id)
+            self._server.cluster.client_instances.disconnect(self.connection.connection_id)
             self._server.cluster.coordinators.end_share_sessions(
                 self.broker_id, self.connection.connection_id, now_ms
             )

@@ -1,5 +1,8 @@
 """The connections that each broker has accepted, and the limits on their number.
 
+A connection waits for a place among those of its broker (`max.connections`) and of its listener
+(`listener.name.NAME.max.connections`). One beyond the limit of its address is closed.
+
 Source: Kafka's `ConnectionQuotas`, of which each broker has its own.
 """
 
@@ -34,22 +37,38 @@ class ConnectionCounts:
         self._by_listener: Counter[tuple[int, str]] = Counter()
         self._by_host: Counter[tuple[int, str]] = Counter()
 
-    def admit(
+    def has_place(
         self,
-        connection: Accepted,
-        host: str,
-        values: Mapping[str, Any],
+        broker_id: int,
+        listener_name: str,
+        connections_max: int,
         listener_max: int | None,
-    ) -> str | None:
+        *,
+        is_protected: bool,
+    ) -> bool:
+        """Return whether a listener of a broker may accept one more connection.
+
+        Args:
+            broker_id: the broker, which accepts `connections_max` in all.
+            listener_name: its listener, which accepts `listener_max`, or None without an own limit.
+            connections_max: as above.
+            listener_max: as above.
+            is_protected: whether the limit of the broker does not hold for this listener.
+        """
+        if listener_max is not None and self._by_listener[broker_id, listener_name] >= listener_max:
+            return False
+        return is_protected or self._by_broker[broker_id] < connections_max
+
+    def excess(self, broker_id: int, connections_max: int) -> int:
+        """Return how many connections a broker has beyond its limit, at least 0."""
+        return max(0, self._by_broker[broker_id] - connections_max)
+
+    def admit(self, connection: Accepted, host: str, values: Mapping[str, Any]) -> str | None:
         """Count a connection from a host; return why it must be closed instead, or None.
 
-        `values` are those of its broker, `listener_max` is the limit of its listener alone.
+        `values` are those of its broker.
         """
         broker_id, name = connection.broker_id, connection.listener_name
-        if listener_max is not None and self._by_listener[broker_id, name] >= listener_max:
-            return f"max.connections ({listener_max}) of {name} reached"
-        if self._by_broker[broker_id] >= values["max.connections"]:
-            return f"max.connections ({values['max.connections']}) reached"
         own_max = limits_by_address(values[IP_LIMITS_KEY]).get(host)
         key = "max.connections.per.ip" if own_max is None else IP_LIMITS_KEY
         host_max = values[key] if own_max is None else own_max
@@ -60,6 +79,10 @@ class ConnectionCounts:
         self._by_listener[broker_id, name] += 1
         self._by_host[broker_id, host] += 1
         return None
+
+    def has(self, connection: Accepted) -> bool:
+        """Return whether a connection is counted."""
+        return connection in self._host_of
 
     def forget(self, connection: Accepted) -> None:
         """Stop counting a connection that is closed, if it was counted."""

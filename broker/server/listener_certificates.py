@@ -18,6 +18,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.config.listener_values import (
     first_listener_values,
+    inter_broker_listener,
     listener_values,
     own_start_texts,
 )
@@ -250,8 +251,7 @@ def _has_truststore(stores: Stores) -> bool:
 
 def _is_inter_broker(plan: ListenerPlan, values: Mapping[str, Any]) -> bool:
     """Return whether Kafka's brokers would use the listener among themselves."""
-    name = values["inter.broker.listener.name"] or values["security.inter.broker.protocol"]
-    return str(name).upper() == plan.name.upper()
+    return inter_broker_listener(values).upper() == plan.name.upper()
 
 
 def _handshake_problem(server: Stores, client: Stores) -> str | None:

@@ -16,7 +16,6 @@ from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
-from broker.config.listener_values import own_texts
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
 from broker.request.context import RequestContext
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker.faults.rule import FaultRule
+    from broker.security.tokens import TokenValidator
+    from broker.server.token_provider import TokenProviders
+
+CONNECTIONS_KEY = "max.connections"
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -69,6 +72,7 @@ class Server:
             lambda broker_id, security: ClientProtocol(self, broker_id, security),
         )
         self.certificates = ListenerCertificates(cluster, self.listeners)
+        self._token_providers: TokenProviders | None = None
         cluster.certificates = self.certificates
         self.reset_count = 0
         self.reset_count_of_new = 0
@@ -104,6 +108,23 @@ class Server:
         """
         self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         return await self.listeners.listen(broker.node_id, host, port, listener_security)
+
+    async def token_validator(self, listener_name: str) -> "TokenValidator":
+        """Return what checks the tokens of OAUTHBEARER on a listener, from the start on.
+
+        Raises:
+            ConfigError: a setting is missing or invalid, or the provider's keys cannot be read.
+        """
+        from broker.security import token_settings  # noqa: PLC0415 - see ADR 24
+        from broker.server.token_provider import TokenProviders  # noqa: PLC0415
+
+        config, broker_id = self.cluster.config, self.cluster.first_node_ids[0]
+        signed = token_settings.signed_token_settings(config, listener_name, broker_id)
+        if signed is None:
+            return token_settings.unsecured_tokens(config, listener_name, broker_id)
+        if self._token_providers is None:
+            self._token_providers = TokenProviders(self.cluster.timers)
+        return signed.validator(await self._token_providers.keys(signed.provider))
 
     async def open(self, broker: Broker) -> None:
         """Bind a broker's listeners, and set its addresses and its rack.
@@ -149,9 +170,12 @@ class Server:
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
+        self.cluster.on_config_change = self._apply_limits
         start_background_tasks(self.cluster, now_ms)
         start_periodic_elections(self.cluster, now_ms)
         start_idle_check(self.cluster, self._protocols, now_ms)
+        if self._token_providers is not None:
+            self._token_providers.start(now_ms)
 
     def reset(self) -> None:
         """Reset the cluster to its start; connections are closed, ports stay.
@@ -179,12 +203,16 @@ class Server:
         added = self.listeners.broker_ids - set(self.cluster.brokers)
         self.listeners.end(*added)
         start_idle_check(self.cluster, self._protocols, self.clock.now_ms())
+        if self._token_providers is not None:
+            self._token_providers.start(now_ms)
 
     def _accept_after_reset(self) -> None:
         self.reset_count_of_new = self.reset_count
 
     async def stop(self) -> None:
         """Stop accepting connections, send pending responses, and close all connections."""
+        if self._token_providers is not None:
+            self._token_providers.stop()
         self.files.close()
         await self.listeners.close()
         self.timer_driver.stop()
@@ -224,15 +252,57 @@ class Server:
         name = (broker_id, listener_name)
         queue = self._accept_queues.get(name)
         if queue is None:
-            queue = self._accept_queues[name] = AcceptQueue(self.cluster, *name)
+            queue = AcceptQueue(self.cluster, *name, lambda queue: self._has_place(name, queue))
+            self._accept_queues[name] = queue
         return queue
+
+    def _has_place(self, name: tuple[int, str], queue: AcceptQueue) -> bool:
+        return self._counts.has_place(
+            *name,
+            self.cluster.config.for_broker(name[0])[CONNECTIONS_KEY],
+            queue.own_limit(CONNECTIONS_KEY),
+            is_protected=queue.is_protected,
+        )
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a connection that a broker accepts; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
-        own = own_texts(self.cluster.config, protocol.broker_id, protocol.listener_name)
-        own_max = own.get("max.connections")
-        return self._counts.admit(protocol, host, config, None if own_max is None else int(own_max))
+        refusal = self._counts.admit(protocol, host, config)
+        if refusal is None:
+            self._close_excess(protocol.broker_id)
+        return refusal
+
+    def _close_excess(self, broker_id: int) -> None:
+        """Close the connections beyond `max.connections` that were not used for longest.
+
+        There are some after a connection of another broker, and after the limit was lowered.
+        """
+        connections_max: int = self.cluster.config.for_broker(broker_id)[CONNECTIONS_KEY]
+        count = self._counts.excess(broker_id, connections_max)
+        if not count:
+            return
+        closable = (
+            protocol
+            for protocol in self._protocols
+            if protocol.broker_id == broker_id
+            and self._counts.has(protocol)
+            and not self.accept_queue(broker_id, protocol.listener_name).is_protected
+        )
+        for protocol in sorted(closable, key=lambda protocol: protocol.last_active_ms)[:count]:
+            self._counts.forget(protocol)
+            protocol.cut(f"{CONNECTIONS_KEY} ({connections_max}) exceeded")
+
+    def _apply_limits(self) -> None:
+        """Adopt a change of the limits of connections."""
+        for broker_id in self.cluster.brokers:
+            self._close_excess(broker_id)
+        self._use_places()
+
+    def _use_places(self) -> None:
+        """Accept connections that wait, as far as there are places."""
+        for (broker_id, _), queue in list(self._accept_queues.items()):
+            if broker_id in self.cluster.brokers:
+                queue.use_place(self.clock.now_ms())
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""
@@ -240,6 +310,8 @@ class Server:
         self._without_room.pop(protocol, None)
         self.note_held(protocol, 0)
         self._counts.forget(protocol)
+        if self._accept_queues:
+            self._use_places()
 
     def note_held(self, protocol: ClientProtocol, byte_count: int) -> None:
         """Count what is held for a connection; close those that hold most if it is too much."""

@@ -5,7 +5,7 @@ A leader writes what members acknowledged. A later leader goes on with what it r
 Sources: Kafka's `ShareCoordinatorShard` and `ShareGroupOffset`, with their messages.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -46,7 +46,8 @@ class ShareState:
 
     `start_offset` is -1 until a leader has chosen it. `finished_count` is Kafka's delivery complete
     count: how many offsets from the start on are finished; -1 if it is not known. `snapshot_epoch`
-    counts the snapshots in the log, `update_count` the updates since the last of them.
+    counts the snapshots in the log, `update_count` the updates since one that was due to them.
+    `created_ms` and `written_ms` are of the last snapshot; they differ after one of a cold state.
     """
 
     snapshot_epoch: int
@@ -55,6 +56,7 @@ class ShareState:
     start_offset: int
     state_batches: tuple[StateBatch, ...]
     created_ms: int
+    written_ms: int
     finished_count: int = NO_COUNT
     update_count: int = 0
 
@@ -124,7 +126,9 @@ class ShareStates:
             start_offset=start_offset,
             state_batches=(),
             created_ms=now_ms,
+            written_ms=now_ms,
             finished_count=0 if has_count else NO_COUNT,
+            update_count=0 if before is None else before.update_count,
         )
         return self._snapshot(key, state, now_ms)
 
@@ -224,6 +228,31 @@ class ShareStates:
             return UNKNOWN_PARTITION
         return None
 
+    def snapshot_cold(
+        self, keys: Iterable[SharePartitionKey], interval_ms: int, now_ms: int
+    ) -> Iterator[None]:
+        """Write a snapshot of each state that has had none for `interval_ms`, one in each step.
+
+        `keys` are those of one partition of the log. Nothing is written if all their states are
+        as they were at their last snapshot of this kind.
+        """
+        states = [(key, state) for key in keys if (state := self._states.get(key)) is not None]
+        if all(state.created_ms != state.written_ms for _, state in states):
+            return
+        for key, _ in states:
+            state = self._states.get(key)
+            if state is not None and now_ms - state.written_ms >= interval_ms:
+                cold = replace(state, snapshot_epoch=state.snapshot_epoch + 1)
+                self._snapshot(key, cold, now_ms, created_ms=state.created_ms)
+                yield
+
+    def next_cold_ms(self, interval_ms: int) -> int | None:
+        """Return the earliest time at which a state may be cold, or None."""
+        states = self._states.values()
+        if all(state.created_ms != state.written_ms for state in states):
+            return None
+        return min(state.written_ms for state in states) + interval_ms
+
     def delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
         """Delete a state, if there is one."""
         return self.partition_refusal(key) or self._delete(key, now_ms)
@@ -295,8 +324,11 @@ class ShareStates:
         now_ms: int,
         created_ms: int | None = None,
     ) -> Refusal | None:
+        """Write a snapshot of `created_ms`, which is now unless the state has not changed."""
         created_ms = now_ms if created_ms is None else created_ms
-        state = replace(state, created_ms=created_ms, update_count=0)
+        is_due = state.update_count >= self._updates_per_snapshot
+        update_count = 0 if is_due else state.update_count
+        state = replace(state, created_ms=created_ms, written_ms=now_ms, update_count=update_count)
         value = schema.ShareSnapshotValue(
             snapshot_epoch=state.snapshot_epoch,
             state_epoch=state.state_epoch,
@@ -335,10 +367,11 @@ def replayed(state: ShareState | None, value: Any) -> ShareState:
             value.start_offset,
             state_batches,
             value.create_timestamp,
+            value.write_timestamp,
             value.delivery_complete_count,
         )
     if state is None:
-        state = ShareState(value.snapshot_epoch, 0, NO_EPOCH, NO_OFFSET, (), 0)
+        state = ShareState(value.snapshot_epoch, 0, NO_EPOCH, NO_OFFSET, (), 0, 0)
     write = _Write(
         value.leader_epoch, value.start_offset, value.delivery_complete_count, state_batches
     )

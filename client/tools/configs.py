@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from client.admin import Admin
-from client.tools import quota_configs, resource_configs
+from client.tools import quota_configs, resource_configs, scram_configs
 from client.tools.config_words import parse_added, parse_deleted
 from client.tools.session import (
     admin_of,
@@ -17,8 +17,8 @@ from client.tools.session import (
 
 DESCRIPTION = """\
 Describe or alter configurations of topics, brokers, groups and client metrics,
-and quotas of users, clients and IP addresses; options and output are those of
-kafka-configs.sh.
+quotas of users, clients and IP addresses, and SCRAM credentials of users;
+options and output are those of kafka-configs.sh.
 """
 
 EPILOG = """\
@@ -35,6 +35,8 @@ examples:
       --add-config 'producer_byte_rate=1024' --entity-type clients --entity-default
   mock-kafka configs --bootstrap-server localhost:9092 --describe --entity-type users
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
+      --add-config 'SCRAM-SHA-256=[iterations=8192,password=secret]' --user alice
+  mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'cleanup.policy=[compact,delete],retention.ms=60000' \\
       --delete-config segment.bytes --entity-type topics --entity-name orders
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
@@ -45,7 +47,7 @@ examples:
 quotas:
   users, clients, or both: producer_byte_rate, consumer_byte_rate,
   request_percentage, controller_mutation_rate
-  users only: producer_ids_rate
+  users only: producer_ids_rate, and the credentials SCRAM-SHA-256, SCRAM-SHA-512
   ips: connection_creation_rate
 
 Without a name --describe shows every entity of the type, and --alter changes the
@@ -202,7 +204,9 @@ def _alter(
     admin: Admin, entities: dict[str, str | None], added: dict[str, str], deleted: list[str]
 ) -> None:
     entity_type = next(iter(entities))
-    if entity_type in quota_configs.ENTITY_TYPES:
+    if entities.keys() == {"users"} and scram_configs.is_scram((*added, *deleted)):
+        scram_configs.alter(admin, entities["users"], added, deleted)
+    elif entity_type in quota_configs.ENTITY_TYPES:
         quota_configs.alter(admin, entities, added, deleted)
     else:
         resource_configs.alter(admin, entity_type, entities[entity_type], added, deleted)
@@ -216,7 +220,10 @@ def _describe(
     is_everything: bool,
 ) -> list[str]:
     if entity_types[0] in quota_configs.ENTITY_TYPES:
-        return quota_configs.describe(admin, entities, entity_types)
+        lines = quota_configs.describe(admin, entities, entity_types)
+        if entity_types == ["users"] and None not in entities.values():
+            lines += scram_configs.describe(admin, [name for name in entities.values() if name])
+        return lines
     return resource_configs.describe(
         admin, entity_types[0], list(entities.values()), is_everything=is_everything
     )

@@ -22,9 +22,9 @@ AUTHORIZER = {
 }
 
 
-def make_acl_cluster(*rights: str, broker_count: int = 3, **overrides: str) -> Cluster:
+def make_acl_cluster(*rights: str, **overrides: str) -> Cluster:
     """Return a cluster whose clients may do `rights`, and nothing else; keys have dots."""
-    cluster = make_cluster(broker_count, **AUTHORIZER, **overrides)
+    cluster = make_cluster(**AUTHORIZER, **overrides)
     allow(cluster, *rights)
     return cluster
 

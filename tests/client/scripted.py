@@ -198,3 +198,23 @@ def quotas_altered(*entries: tuple[Entity, int]) -> Any:
             for entity, code in entries
         ]
     )
+
+
+def credentials(*users: tuple[str, int]) -> Any:
+    """Return a DescribeUserScramCredentials response of users with error codes."""
+    result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
+    return messages.DescribeUserScramCredentialsResponse(
+        error_code=0,
+        error_message=None,
+        results=[
+            result(
+                user=name,
+                error_code=code,
+                error_message=None,
+                credential_infos=[]
+                if code
+                else [result.CredentialInfo(mechanism=1, iterations=8192)],
+            )
+            for name, code in users
+        ],
+    )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from kafka.protocol.api_key import ApiKey as KafkaApiKey
@@ -26,6 +27,7 @@ from rich.table import Table
 from protocol import messages
 from scenarios.maven import CannotRunError
 from tests.differential import replica_comparison
+from tests.differential.authorization_matrix import declared_checks, matrix
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
     RELEASES,
@@ -37,6 +39,7 @@ from tests.differential.clusters import (
 from tests.differential.conversation import RELEASE, kept_paths
 from tests.differential.keeping import (
     differences_page,
+    keep_authorized,
     keep_findings,
     keep_samples,
     kept_differences,
@@ -88,14 +91,14 @@ def main() -> int:
         parser.error(f"conversations are kept from {RELEASE} only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
-    if options.logs:
-        return _compare_logs(console, options)
-    if options.replicas:
-        return _compare_replicas(console, options)
-    if options.tools:
-        return _compare_tools(console, options)
-    if options.load:
-        return _judge_loads(console, options)
+    for is_chosen, compare in (
+        (options.logs, _compare_logs),
+        (options.replicas, _compare_replicas),
+        (options.tools, _compare_tools),
+        (options.load, _judge_loads),
+    ):
+        if is_chosen:
+            return compare(console, options)
     if options.record or options.settle:
         _replay(console, options)
         _write_page(options.page)
@@ -111,6 +114,8 @@ def main() -> int:
                 kafka_versions, our_versions = kafka.api_versions(), ours.api_versions()
                 versions = common_versions(kafka_versions, our_versions, schemas())
                 report = _run(console, options, kafka, ours, versions)
+                if options.keep and options.acls:
+                    keep_authorized(kafka, versions)
         except CannotRunError as error:
             console.print(f"cannot compare: {error}")
             return 2
@@ -118,7 +123,7 @@ def main() -> int:
     _print_agreement(console, report, versions)
     _print_unserved(console, kafka_versions, our_versions)
     _print_findings(console, report)
-    if options.keep:
+    if options.keep and not options.acls:
         keep_samples(report, options.against)
     _write_page(options.page)
     if options.write_agreement:
@@ -143,13 +148,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--share-version", type=int, choices=(0, 1), default=0)
     parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
+    parser.add_argument(
+        "--acls", action="store_true", help="compare what clients with access control lists may do"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
     parser.add_argument("--tools", action="store_true", help="compare Kafka's command line tools")
     parser.add_argument(
         "--logs", type=int, default=0, help="compare changes of logs: so many seeds"
     )
     parser.add_argument(
-        "--replicas", type=int, default=0, help="compare high watermarks: so many seeds"
+        "--replicas",
+        type=int,
+        default=0,
+        help="compare high watermarks and lost ends: so many seeds",
     )
     parser.add_argument("--load", action="store_true", help="run random load plans on both")
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
@@ -162,7 +173,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _setup(options: argparse.Namespace) -> Setup:
     return Setup(
-        options.against, options.rebalance_delay_ms, options.brokers, options.share_version
+        options.against,
+        options.rebalance_delay_ms,
+        options.brokers,
+        options.share_version,
+        has_authorizer=options.acls,
     )
 
 
@@ -213,7 +228,7 @@ def _compare_logs(console: Console, options: argparse.Namespace) -> int:
 
 
 def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
-    """Compare high watermarks while brokers stop; return 1 if a sequence differs."""
+    """Compare what leaders say while brokers stop; return 1 if a sequence differs."""
     seeds = range(options.first, options.first + options.replicas)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -221,7 +236,10 @@ def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
         our_cluster(replica_comparison.SETUP) as ours,
     ):
         count = replica_comparison.compare_replicas(kafka, ours, seeds, console.print)
-    sequences = len(seeds) * replica_comparison.SEQUENCES_PER_SEED
+        if options.keep:
+            replica_comparison.keep(kafka, options.first, console.print)
+    kinds = len(replica_comparison.RUNS)
+    sequences = kinds * len(seeds) * replica_comparison.SEQUENCES_PER_SEED
     console.print(f"{count} of {sequences} sequences differ")
     return int(count > 0)
 
@@ -288,11 +306,18 @@ def _run(
         apis = [api for api in apis if api in REPLICATED_APIS]
     if options.share_version and not options.api:
         apis = [api for api in apis if api in SHARE_APIS]
-    jobs = [
-        (Subject(api, versions, options.brokers, options.share_version, options.against), seed)
-        for seed in range(options.first, options.first + options.seeds)
+    checks = declared_checks() if options.acls else {}
+    subjects = [
+        Subject(
+            api,
+            versions,
+            options.brokers,
+            options.share_version,
+            options.against,
+            checks.get(api, ()),
+        )
         for api in apis
-        if api in versions
+        if api in versions and (api in checks or not options.acls)
     ]
     report = Report()
     is_kept = options.against == RELEASE
@@ -306,13 +331,23 @@ def _run(
         TimeRemainingColumn(),
     )
     with Lanes(kafka, ours, options.jobs) as lanes, Progress(*columns, console=console) as progress:
+        jobs = [
+            partial(lanes.search, subject, seed=seed, examples=options.examples)
+            for seed in range(options.first, options.first + options.seeds)
+            for subject in subjects
+        ]
+        if options.acls:
+            jobs += [
+                partial(lanes.examine, subject, conversations=part)
+                for subject in subjects
+                for part in matrix(subject.api, subject.checks, versions)
+            ]
         task = progress.add_task("seeds", total=len(jobs))
         running: set[Future[Report]] = set()
         while jobs or running:
             while jobs and len(running) < options.jobs:
-                subject, seed = jobs.pop(0)
                 known = kept | {finding.signature for finding in report.findings}
-                running.add(lanes.search(subject, known, seed, options.examples))
+                running.add(jobs.pop(0)(known))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 found = future.result()

@@ -17,6 +17,7 @@ from protocol.records import (
     with_header,
 )
 
+_HMAC_REFERENCE = "hmac#"
 Resolve = Callable[[Any], Any]
 """Returns the value for a name such as `topic_id#0` or `~orders`; other values as they are."""
 
@@ -78,6 +79,8 @@ def _value(field: Any, version: int, argument: Any, resolve: Resolve) -> Any:
 def _bytes(argument: Any, resolve: Resolve) -> bytes:
     if isinstance(argument, Mapping):
         return bytes.fromhex(argument["hex"])
+    if str(argument).startswith(_HMAC_REFERENCE):
+        return bytes.fromhex(resolve(argument))
     return str(resolve(argument)).encode()
 
 

@@ -22,6 +22,7 @@ MAPPED_FIELDS: Mapping[str, str] = {
     "log_dir": "a folder of the machine",
     "incarnation_id": "a random id of a broker's start",
     "token_id": "a random id of the delegation token",
+    "hmac": "from the random id of the delegation token",
 }
 """Fields whose values are named by their order of appearance, and why."""
 
@@ -55,6 +56,8 @@ _REFERENCE = re.compile(rf"({'|'.join(MAPPED_FIELDS)})#(\d+)")
 _NOW = re.compile(r"now([+-]\d+)")
 _REPEATED = re.compile(r"(\w)\{(\d+)\}")
 """`x{200}` stands for 200 times x."""
+_REQUEST_IN_TEXT = re.compile(r"^Request .* needs (?=\w+ permission\.$)", re.DOTALL)
+"""Kafka's denials of operations on the cluster contain the fields of a Java object."""
 _CLUSTER_ID_IN_TEXT = re.compile(r'(?<=cluster id ")[\w-]{22}')
 _TIME_IN_TEXT = re.compile(r"-?\b\d{13,19}\b")
 _INT64_MAX = (1 << 63) - 1
@@ -105,6 +108,8 @@ class Names:
             value: Any = f"unknown-{kind}-{number}"
             if kind in {"topic_id", "incarnation_id"}:
                 value = str(uuid5(_NAMESPACE, name))
+            elif kind == "hmac":
+                value = uuid5(_NAMESPACE, name).hex
             elif kind in {"producer_id", "session_id", "port"}:
                 value = 1_000_000_000 + number
             self._set(kind, value, name)
@@ -116,6 +121,8 @@ class Names:
 
     def canonical(self, api: str, value: Any, field: str = "") -> Any:
         """Return a response's value with canonical names, without what others' names are in."""
+        if field == "hmac" and isinstance(value, dict):
+            value = value["hex"]
         if isinstance(value, dict):
             if field == "next_cursor" and self._is_foreign(value):
                 return None
@@ -179,7 +186,7 @@ class Names:
         return self._names[kind, value]
 
     def _text(self, value: str) -> str:
-        text = value.replace(self._prefix, "~")
+        text = _REQUEST_IN_TEXT.sub("Request needs ", value.replace(self._prefix, "~"))
         text = _LONG_RUN.sub(lambda found: f"{found[1]}{{{len(found[0])}}}", text)
         text = _CLUSTER_ID_IN_TEXT.sub("cluster_id", text)
         text = _TIME_IN_TEXT.sub(self._time_in_text, text)

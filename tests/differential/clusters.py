@@ -41,6 +41,19 @@ _DELAYS = (
 """Keys whose default is 0 here and more in Kafka."""
 # A busy machine must not fence a broker.
 _PATIENCE = {"broker.session.timeout.ms": "60000"}
+SUPER_USER = "root"
+"""A super user who authenticates, as the owner of a delegation token must."""
+_OAUTH_JAAS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_MECHANISMS = {"sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"}
+AUTHORIZER_CONFIG = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": f"User:ANONYMOUS;User:{SUPER_USER}",
+    "delegation.token.secret.key": "secret-of-both",
+    "sasl.enabled.mechanisms": f"{_MECHANISMS['sasl.enabled.mechanisms']},OAUTHBEARER",
+}
+_APACHE_OAUTH = {
+    "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{_OAUTH_JAAS} required;"
+}
 Versions = tuple[int, int]
 
 
@@ -216,7 +229,7 @@ class Setup:
     """What both clusters of a comparison have in common.
 
     `share_version` is the level of the feature share.version, 0 for that of the release; `config`
-    has more keys of brokers.
+    has more keys of brokers. With `has_authorizer` clients without SASL are super users.
     """
 
     release: str = RELEASE
@@ -224,6 +237,7 @@ class Setup:
     brokers: int = 1
     share_version: int = 0
     config: Mapping[str, str] = field(default_factory=dict)
+    has_authorizer: bool = False
 
     def broker_config(self) -> dict[str, str]:
         """Return the configuration of brokers, without their addresses."""
@@ -237,6 +251,7 @@ class Setup:
             "group.initial.rebalance.delay.ms": str(self.rebalance_delay_ms),
             **share_config,
             **at_once,
+            **(AUTHORIZER_CONFIG if self.has_authorizer else {}),
             **self.config,
         }
 
@@ -259,7 +274,11 @@ def apache_cluster(folder: Path, setup: Setup) -> Iterator[ComparedCluster]:
                 broker_folder,
                 version=RELEASES[setup.release],
                 features={SHARE_VERSION: setup.share_version} if setup.share_version else {},
-                properties={**_PATIENCE, **setup.broker_config()},
+                properties={
+                    **_PATIENCE,
+                    **setup.broker_config(),
+                    **(_APACHE_OAUTH if setup.has_authorizer else {}),
+                },
                 node_id=node_id,
                 controller=controller,
             )
@@ -290,7 +309,7 @@ def our_config(setup: Setup) -> dict[str, str]:
     return {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": f"{USERNAME}:{PASSWORD}",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        **_MECHANISMS,
         "producer.state.batches": "5",
         "broker.api.versions": setup.release,
         **(share if setup.share_version else {}),

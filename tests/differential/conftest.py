@@ -24,8 +24,9 @@ def clusters() -> Iterator[ReplayClusters]:
 @pytest.fixture
 def ours(clusters: ReplayClusters) -> ComparedCluster:
     """One broker of ours without topics of clients, configured to behave like Kafka 4.4."""
-    clusters[1].reset()
-    cluster = compared(clusters[1])
+    plain = clusters[1, False]
+    plain.reset()
+    cluster = compared(plain)
     cluster.warm_up()
     return cluster
 
@@ -33,9 +34,19 @@ def ours(clusters: ReplayClusters) -> ComparedCluster:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedCluster]:
     """One broker of Apache Kafka 4.4 with its default features, or a skip that says why not."""
-    folder = tmp_path_factory.mktemp("compared-kafka")
+    yield from _running(tmp_path_factory, Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS))
+
+
+@pytest.fixture(scope="session")
+def authorizing_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedCluster]:
+    """The same with an authorizer."""
+    setup = Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, has_authorizer=True)
+    yield from _running(tmp_path_factory, setup)
+
+
+def _running(tmp_path_factory: pytest.TempPathFactory, setup: Setup) -> Iterator[ComparedCluster]:
     try:
-        with apache_cluster(folder, Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS)) as cluster:
+        with apache_cluster(tmp_path_factory.mktemp("compared-kafka"), setup) as cluster:
             yield cluster
     except CannotRunError as error:
         pytest.skip(str(error))

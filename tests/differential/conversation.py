@@ -77,11 +77,16 @@ Step: TypeAlias = Send | SendBytes | Receive | Wait | Disconnect | StopBroker | 
 
 
 class Connection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where a connection goes, and the client id of its requests."""
+    """Where a connection goes, and the client id of its requests.
+
+    With a `user` it authenticates by an unsigned token of SASL/OAUTHBEARER before its first
+    request, on a listener with SASL, in clusters with an authorizer.
+    """
 
     broker: int = 1
     listener: str = "PLAINTEXT"
     client_id: str = "client"
+    user: str = ""
 
 
 class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -96,6 +101,11 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     brokers: int = 1
     share_version: int = 0
     release: str = RELEASE
+
+    @property
+    def has_authorizer(self) -> bool:
+        """Whether it is for clusters with an authorizer."""
+        return any(connection.user for connection in self.connections.values())
 
     def to_json(self) -> str:
         """Return it on one line, the same for equal conversations."""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from mock_kafka import MockKafka
+from tests.differential.authorization_matrix import declared_checks, selection
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
@@ -17,21 +18,34 @@ from tests.differential.clusters import (
     our_config,
 )
 from tests.differential.comparison import Comparison, answering_apis, compare
-from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
+from tests.differential.conversation import (
+    FOLDER,
+    RELEASE,
+    KeptConversation,
+    kept_paths,
+    load,
+)
 from tests.differential.player import Play
+from tests.differential.preparations import Versions
 from tests.differential.search import Finding, Report
 from tests.differential.tools import COMPARED_RELEASES, known_differences
 
 SAMPLES = FOLDER / "samples"
 """One conversation of each API, with a response that has many fields."""
+AUTHORIZED = FOLDER / "authorization"
+"""One conversation of each API that checks what clients may do."""
 AGREEMENT = Path(__file__).with_name("agreement.json")
 _NAME_CHARACTERS_MAX = 70
+_LONG_SETTLE_S = 0.4
 
 REPLAY_SETUPS = tuple(
-    Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, brokers=brokers) for brokers in (1, 3)
+    Setup(
+        rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, brokers=brokers, has_authorizer=has_authorizer
+    )
+    for brokers, has_authorizer in ((1, False), (3, False), (1, True))
 )
-ReplayClusters: TypeAlias = Mapping[int, MockKafka]
-"""Our clusters by their number of brokers."""
+ReplayClusters: TypeAlias = Mapping[tuple[int, bool], MockKafka]
+"""Our clusters by their number of brokers, and whether they have an authorizer."""
 
 
 def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
@@ -39,7 +53,7 @@ def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
 
     It has its internal topics and has given a producer id, as Kafka had when it answered.
     """
-    ours = clusters[kept.conversation.brokers]
+    ours = clusters[kept.conversation.brokers, kept.conversation.has_authorizer]
     ours.reset()
     cluster = compared(ours)
     cluster.warm_up()
@@ -92,12 +106,25 @@ def keep_samples(report: Report, release: str) -> None:
             ).save(path)
 
 
+def keep_authorized(kafka: ComparedCluster, versions: Versions) -> None:
+    """Write what Kafka answers to clients with and without rules, for each API that has no file."""
+    AUTHORIZED.mkdir(parents=True, exist_ok=True)
+    for api, checks in declared_checks().items():
+        path = AUTHORIZED / f"{api}.json"
+        if api in versions and not path.exists():
+            conversation = selection(api, checks, versions)
+            answers = Play(kafka.settling(_LONG_SETTLE_S)).run(conversation).answers
+            KeptConversation(f"{api} with rules", RELEASE, conversation, answers).save(path)
+
+
 @contextmanager
 def replay_clusters() -> Iterator[ReplayClusters]:
-    """Run clusters of ours with one broker and with three, for replays."""
+    """Run clusters of ours with one broker, with three, and with an authorizer, for replays."""
     with ExitStack() as stack:
         yield {
-            setup.brokers: stack.enter_context(MockKafka(setup.brokers, config=our_config(setup)))
+            (setup.brokers, setup.has_authorizer): stack.enter_context(
+                MockKafka(setup.brokers, config=our_config(setup))
+            )
             for setup in REPLAY_SETUPS
         }
 
@@ -121,7 +148,11 @@ def record(kafka: ComparedCluster, setup: Setup, say: Callable[[str], None]) -> 
     for path in kept_paths():
         kept = load(path)
         conversation = kept.conversation
-        if (kept.release, conversation.brokers) != (setup.release, setup.brokers):
+        if (kept.release, conversation.brokers, conversation.has_authorizer) != (
+            setup.release,
+            setup.brokers,
+            setup.has_authorizer,
+        ):
             continue
         answers = Play(kafka).run(kept.conversation).answers
         is_new = not kept.answers

@@ -1,10 +1,12 @@
 """Search in several processes at once: most of the time both clusters are waited for."""
 
 import multiprocessing
+from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from types import TracebackType
 
 from tests.differential.clusters import ComparedCluster
+from tests.differential.conversation import Conversation
 from tests.differential.search import Pair, Report, Search
 from tests.differential.strategies import Subject
 
@@ -19,6 +21,13 @@ def _set_up(kafka: ComparedCluster, ours: ComparedCluster) -> None:
 def _search(subject: Subject, known: frozenset[str], seed: int, examples: int) -> Report:
     assert _pair is not None
     return Search(_pair, subject, known).run(seed, examples)
+
+
+def _examine(
+    subject: Subject, known: frozenset[str], conversations: Sequence[Conversation]
+) -> Report:
+    assert _pair is not None
+    return Search(_pair, subject, known).examine(conversations)
 
 
 class Lanes:
@@ -48,3 +57,9 @@ class Lanes:
     ) -> Future[Report]:
         """Search one API from one seed; differences with a known signature are only counted."""
         return self._pool.submit(_search, subject, known, seed, examples)
+
+    def examine(
+        self, subject: Subject, known: frozenset[str], conversations: Sequence[Conversation]
+    ) -> Future[Report]:
+        """Play these conversations about an API."""
+        return self._pool.submit(_examine, subject, known, conversations)

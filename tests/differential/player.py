@@ -1,8 +1,10 @@
 """Play a conversation with one cluster."""
 
+import json
 import socket
 import struct
 import time
+from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,6 +13,7 @@ from typing import Any, Protocol
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
+from protocol.errors import ErrorCode
 from tests.differential.arguments import as_values, build
 from tests.differential.canonical import Names, new_prefix
 from tests.differential.conversation import (
@@ -28,10 +31,15 @@ from tests.differential.conversation import (
 
 RESPONSE_TIMEOUT_S = 12
 _LEADERS_TIMEOUT_S = 30
+_CLOCK_SKEW_S = 60
+_TOKEN_LIFETIME_S = 86_400
 CLOSED = {"connection": "closed"}
 SILENT = {"connection": "no response"}
 _HAS_LATER_EFFECTS = frozenset(
     {
+        "CreateAcls",
+        "CreateDelegationToken",
+        "DeleteAcls",
         "AlterClientQuotas",
         "AlterConfigs",
         "AlterPartitionReassignments",
@@ -68,12 +76,18 @@ class PlayedCluster(Protocol):
 class Link:
     """One TCP connection, which may have several requests without a response."""
 
-    def __init__(self, address: tuple[str, int], client_id: str) -> None:
+    def __init__(self, address: tuple[str, int], client_id: str, user: str = "") -> None:
+        """Connect, and authenticate if there is a `user`."""
         self._socket = socket.create_connection(address, timeout=RESPONSE_TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client_id = client_id.encode()
         self._correlation_id = 0
         self.pending: deque[tuple[ApiKey, int]] = deque()
+        if user:
+            self.ask(ApiKey.SASL_HANDSHAKE, 1, mechanism="OAUTHBEARER")
+            token = f"n,,\x01auth=Bearer {_unsigned_token(user)}\x01\x01"
+            answer = self.ask(ApiKey.SASL_AUTHENTICATE, 1, auth_bytes=token)
+            assert answer["error_code"] == ErrorCode.NONE, answer
 
     def send(self, api_key: ApiKey, version: int, body: bytes) -> None:
         """Send a request; a closed connection shows when the response is read."""
@@ -174,6 +188,7 @@ class Play:
             for link in self._links.values():
                 link.close()
             self._delete_topics()
+            self._delete_rules()
         return self
 
     def _play(self, step: Step) -> tuple[str, Any] | None:
@@ -267,7 +282,10 @@ class Play:
         if name not in self._links:
             described = self._described.get(name, Connection())
             address = self._cluster.address(described.broker, described.listener)
-            self._links[name] = Link(address, described.client_id.replace("~", self._prefix))
+            client_id, user = (
+                text.replace("~", self._prefix) for text in (described.client_id, described.user)
+            )
+            self._links[name] = Link(address, client_id, user)
         return self._links[name]
 
     def _drop(self, name: str) -> None:
@@ -286,6 +304,38 @@ class Play:
         link.send(ApiKey.DELETE_TOPICS, 5, bytes(request.encode(version=5)))
         link.receive()
         link.close()
+
+    def _delete_rules(self) -> None:
+        """Delete the rules of the users who authenticated."""
+        users = [connection.user for connection in self._described.values() if connection.user]
+        if not users:
+            return
+        link = Link(self._cluster.address(1, "PLAINTEXT"), "cleaner")
+        filters = [
+            {
+                "resource_type_filter": 1,
+                "resource_name_filter": None,
+                "pattern_type_filter": 1,
+                "principal_filter": f"User:{user.replace('~', self._prefix)}",
+                "host_filter": None,
+                "operation": 1,
+                "permission_type": 1,
+            }
+            for user in users
+        ]
+        link.ask(ApiKey.DELETE_ACLS, 3, filters=filters)
+        link.close()
+
+
+def _unsigned_token(user: str) -> str:
+    """Return a JSON Web Token without a signature, which names a user and is valid for a day."""
+    now_s = int(time.time())
+    claims = {"sub": user, "iat": now_s - _CLOCK_SKEW_S, "exp": now_s + _TOKEN_LIFETIME_S}
+    parts = (
+        urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+        for part in ({"alg": "none"}, claims)
+    )
+    return f"{'.'.join(parts)}."
 
 
 def _send_bytes(link: Link, frame: bytes) -> tuple[str, Any]:

@@ -2,8 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from tests.differential.clusters import ComparedCluster, Setup
 from tests.differential.played_runs import Seen, count_differing
@@ -18,7 +21,9 @@ from tests.differential.unclean_rounds import random_unclean_run
 
 SEQUENCES_PER_SEED, ROUNDS = 24, 12
 SETUP = Setup(brokers=len(BROKERS), config=CONFIG)
-KEPT_RUN = Path(__file__).with_name("replica_runs.json")
+KEPT = Path(__file__).with_name("replica_runs.json")
+"""Some sequences of lost ends, and what Apache Kafka said of them."""
+KEPT_SEQUENCES, KEPT_ROUNDS = 8, 16
 RUNS = {"high-watermarks": random_run, "lost-ends": random_unclean_run}
 """What makes the runs of a seed, by what they are about."""
 _AGREEMENT_TIMEOUT_S = 40
@@ -26,6 +31,26 @@ _REPLICATION_TIMEOUT_S = 3
 _POLL_S = 0.2
 
 Said = TypeVar("Said")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReplicaRun:
+    """A run with what Kafka said."""
+
+    run: ReplicaRun
+    seen: Seen
+
+    @classmethod
+    def load(cls) -> "KeptReplicaRun":
+        """Return what is kept."""
+        return msgspec.json.decode(KEPT.read_bytes(), type=cls)
+
+
+def keep(kafka: ComparedCluster, seed: int, tell: Callable[[str], object]) -> None:
+    """Play a run on Kafka, and keep it with what Kafka said."""
+    run = random_unclean_run(seed, KEPT_SEQUENCES, KEPT_ROUNDS)
+    (seen,) = play_on((kafka,), run, "kept", tell)
+    KEPT.write_bytes(msgspec.json.encode(asdict(KeptReplicaRun(run, seen))) + b"\n")
 
 
 def compare_replicas(

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -169,6 +169,12 @@ class Search:
             self._examine(conversation)
 
         play()
+        return self.report
+
+    def examine(self, conversations: Iterable[Conversation]) -> Report:
+        """Play these conversations, as `run` does with generated ones."""
+        for conversation in conversations:
+            self._examine(conversation)
         return self.report
 
     def _note_sample(self, conversation: Conversation, played: Played) -> None:

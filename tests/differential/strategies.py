@@ -12,9 +12,11 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from broker.authorization.checks import Check
 from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
 from protocol.message_schema import schema_of
+from tests.differential.authorization_rules import CLIENTS, rules
 from tests.differential.batch_values import batches, stored_form
 from tests.differential.conversation import (
     RELEASE,
@@ -46,6 +48,8 @@ class Subject:
     brokers: int = 1
     share_version: int = 0
     release: str = RELEASE
+    checks: tuple[Check, ...] = ()
+    """What the API is authorized for. With any, clients who need rules send its requests."""
 
 
 _OMITTED_FIELDS = frozenset(
@@ -167,7 +171,7 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
     """Return a conversation about an API with one broker, or with several."""
     api, versions = subject.api, subject.versions
     steps: list[Step] = []
-    connections = {}
+    connections: dict[str, Connection] = {}
     if api in _SASL_APIS:
         if draw(st.sampled_from((True, True, True, False))):
             connections["a"] = Connection(listener="SASL_PLAINTEXT")
@@ -180,7 +184,12 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
             steps += prepare(versions)
     if api == "Produce" and draw(st.booleans()):
         steps.append(send(versions, "IncrementalAlterConfigs", 0, resources=[draw(stored_form())]))
-    steps += draw(_requests(api, versions, 3))
+    requests = draw(_requests(api, versions, 3))
+    if subject.checks:
+        steps.append(draw(rules(subject.checks)))
+        connections |= CLIENTS
+        requests = [draw(_from_a_client(request)) for request in requests]
+    steps += requests
     for name, version, fields in AFTERWARDS.get(api, ()):
         if draw(st.booleans()):
             steps.append(send(versions, name, version, **fields))
@@ -190,6 +199,11 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
     return Conversation(
         tuple(steps), connections, subject.brokers, subject.share_version, subject.release
     )
+
+
+@st.composite
+def _from_a_client(draw: st.DrawFn, request: Step) -> Step:
+    return msgspec.structs.replace(request, connection=draw(st.sampled_from(sorted(CLIENTS))))
 
 
 @st.composite

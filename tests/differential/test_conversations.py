@@ -8,6 +8,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
 from protocol.messages import API_NAMES
 from protocol.releases import DEFAULT_VERSIONS
+from tests.differential.authorization_matrix import declared_checks
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import compare
 from tests.differential.conversation import FOLDER, kept_paths, load
@@ -23,7 +24,11 @@ from tests.differential.search import Pair, Search, common_versions, schemas
 from tests.differential.strategies import Subject
 
 ADVERTISED = sorted(key for key in DEFAULT_VERSIONS if ROUTES[key].is_advertised)
-KEPT_OF_ONE_BROKER = [path for path in kept_paths() if load(path).conversation.brokers == 1]
+CONVERSATIONS = {path: load(path).conversation for path in kept_paths()}
+AUTHORIZED = [path for path, kept in CONVERSATIONS.items() if kept.has_authorizer]
+KEPT_OF_ONE_BROKER = [
+    path for path, kept in CONVERSATIONS.items() if kept.brokers == 1 and not kept.has_authorizer
+]
 
 
 def name(path: Path) -> str:
@@ -51,6 +56,13 @@ def test_every_api_has_a_kept_sample(api_key: int) -> None:
     assert api in apis_with_answers(load(path))
 
 
+@pytest.mark.parametrize("api", declared_checks())
+def test_every_api_that_checks_its_clients_has_a_kept_conversation_about_it(api: str) -> None:
+    path = FOLDER / "authorization" / f"{api}.json"
+    assert path.exists(), f"run scripts/compare --acls --api {api} --keep and commit {path}"
+    assert load(path).conversation.has_authorizer
+
+
 def test_the_file_of_a_conversation_is_in_the_form_that_it_is_written_in(tmp_path: Path) -> None:
     for path in kept_paths():
         load(path).save(tmp_path / "again.json")
@@ -63,6 +75,19 @@ def test_the_file_of_a_conversation_is_in_the_form_that_it_is_written_in(tmp_pat
 def test_kafka_still_answers_a_kept_conversation_in_the_same_way(
     path: Path, kafka: ComparedCluster
 ) -> None:
+    assert_kafka_agrees(path, kafka)
+
+
+@pytest.mark.compare
+@pytest.mark.xdist_group("jvm")
+@pytest.mark.parametrize("path", AUTHORIZED, ids=name)
+def test_kafka_still_answers_clients_with_rules_in_the_same_way(
+    path: Path, authorizing_kafka: ComparedCluster
+) -> None:
+    assert_kafka_agrees(path, authorizing_kafka)
+
+
+def assert_kafka_agrees(path: Path, kafka: ComparedCluster) -> None:
     kept = load(path)
     answers = Play(kafka).run(kept.conversation).answers
     differences = compare(kept.conversation, kept.answers, answers, is_replay=True).differences

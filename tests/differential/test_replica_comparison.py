@@ -1,4 +1,4 @@
-"""High watermarks stand and move as those of Apache Kafka while brokers stop."""
+"""High watermarks and lost ends of logs are those of Apache Kafka while brokers stop."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import apache_cluster, our_cluster
 from tests.differential.played_runs import differences
-from tests.differential.replica_comparison import SETUP, compare_replicas, play_on_both
+from tests.differential.replica_comparison import SETUP, KeptReplicaRun, compare_replicas, play_on
 from tests.differential.replica_rounds import ReplicaRun, ReplicaSequence
 
 
@@ -18,7 +18,7 @@ def test_a_round_sees_what_a_stopped_broker_holds_back() -> None:
     run = ReplicaRun([sequence], [None, ("stop", 2), None, ("start", 2)])
     lines: list[str] = []
     with our_cluster(SETUP) as ours, our_cluster(SETUP) as others:
-        seen, other = play_on_both(ours, others, run, "held", lines.append)
+        seen, other = play_on((ours, others), run, "held", lines.append)
     assert differences(seen, other) == []
     assert [said[0]["offset -1 uncommitted"][:2] for said in seen] == [
         [0, 2],
@@ -33,6 +33,14 @@ def test_a_round_sees_what_a_stopped_broker_holds_back() -> None:
     assert [said[0]["partition"][0][3] for said in seen] == [[1, 2, 3], [1, 3], [1, 3], [1, 2, 3]]
     assert [said[0]["answer"] for said in seen] == [[0, 0, 0], [0, 2, 0], 0, 0]
     assert lines[1] == "round 2 of 4: ('stop', 2)"
+
+
+@pytest.mark.slow
+def test_our_logs_lose_their_end_as_those_of_kafka_did() -> None:
+    kept = KeptReplicaRun.load()
+    with our_cluster(SETUP) as ours:
+        (seen,) = play_on((ours,), kept.run, "kept", lambda _line: None)
+    assert differences(list(kept.seen), seen) == []
 
 
 @pytest.mark.compare

@@ -22,8 +22,10 @@ def commands(name: str) -> list[str]:
 def admin_address() -> Iterator[str]:
     """Return the address of the admin port of a cluster of three brokers."""
     command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
+    settings = ("audit.enable=true", "authorizer.class.name=acl", "super.users=User:ANONYMOUS")
+    options = [word for setting in settings for word in ("-o", setting)]
     with subprocess.Popen(
-        [*command, "--admin-port", "0", "--log-level", "error", "-o", "audit.enable=true"],
+        [*command, "--admin-port", "0", "--log-level", "error", *options],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

@@ -71,6 +71,7 @@ OTHER_DEFAULTS = {
 
 # We check these as if the broker acted on every value, and do not parse what it never uses.
 OTHER_CHECKS = {
+    "authorizer.class.name",
     "connection.failed.authentication.delay.ms",
     "connections.max.reauth.ms",
     "controller.quorum.bootstrap.servers",

@@ -43,12 +43,25 @@ COMMANDS = (
     "--alter --ip-defaults --delete-config connection_creation_rate",
     "--alter --broker-defaults --delete-config message.max.bytes",
     "--alter --group ~g --delete-config consumer.session.timeout.ms",
+    "--alter --user ~u --add-config SCRAM-SHA-256=[iterations=8192,password=a]",
+    "--alter --user ~u --add-config SCRAM-SHA-512=[password=b]",
+    "--describe --user ~u",
+    "--describe --entity-type users",
+    "--alter --user ~u --delete-config SCRAM-SHA-512",
+    "--alter --user ~u --add-config SCRAM-SHA-256=[iterations=-1,password=c]",
+    "--describe --entity-type users --entity-name ~u",
+    "--alter --user ~u --delete-config SCRAM-SHA-256",
+    "--describe --user ~u",
 )
 """They leave nothing for the other tool."""
 ERRORS = (
     "--alter --broker-logger 1 --add-config no.such.logger=INFO",
     "--alter --broker-logger x --add-config root=INFO",
     "--describe --broker-logger x",
+    "--alter --user-defaults --add-config SCRAM-SHA-256=[password=a]",
+    "--alter --user u --add-config SCRAM-SHA-256=[iterations=9,password=a]",
+    "--alter --user nobody --delete-config SCRAM-SHA-256",
+    "--alter --user u --add-config SCRAM-SHA-256=[password=a],SCRAM-SHA-512=[password=b]",
 )
 
 

@@ -246,6 +246,46 @@ def test_resources_are_described_alike(name: str, pair: Pair) -> None:
             settle(address, kind, resource_name, [(key, None) for key, _ in changes])
 
 
+PROVIDER = "config.providers.f.class"
+PROVIDER_CLASS = "org.apache.kafka.common.config.provider.FileConfigProvider"
+
+
+@pytest.mark.parametrize("release", ["4.4"])
+def test_values_of_a_file_are_described_alike(pair: Pair, tmp_path: Path) -> None:
+    """Kafka checks a value of a change with the providers of the change."""
+    path = tmp_path / "limits.properties"
+    path.write_text("limit=77\nword=many\n")
+    names = {"config.providers", PROVIDER, "max.connections"}
+    providers = [("config.providers", SET, "f"), (PROVIDER, SET, PROVIDER_CLASS)]
+
+    def outcomes(address: str) -> Iterator[object]:
+        for operations in (
+            [("max.connections", SET, f"${{f:{path}:limit}}")],
+            [*providers, ("max.connections", SET, f"${{f:{path}:word}}")],
+            [*providers, ("max.connections", SET, f"${{f:{path}:nothing}}")],
+            [*providers, ("max.connections", SET, f"${{f:{path}.none:limit}}")],
+            [("config.providers", SET, "f"), (PROVIDER, SET, "org.example.Vault")],
+            [*providers, ("max.connections", SET, f"${{f:{path}:limit}}")],
+        ):
+            yield change(address, ResourceType.BROKER, "1", operations)
+
+    def described(address: str) -> list[object]:
+        _, _, entries = describe(address, ResourceType.BROKER, "1")
+        return [entry for entry in entries if entry[0] in names]
+
+    try:
+        kafkas, ours = (list(outcomes(address)) for address in pair.addresses)
+        assert ours == kafkas
+        kafka_address, our_address = pair.addresses
+        soon = time.monotonic() + DEADLINE_S
+        while described(kafka_address) != described(our_address) and time.monotonic() < soon:
+            pass
+        assert described(our_address) == described(kafka_address)
+    finally:
+        for address in pair.addresses:
+            settle(address, ResourceType.BROKER, "1", [(name, None) for name in sorted(names)])
+
+
 @of_both_releases
 def test_the_keys_that_are_not_compared_are_described_by_both(
     pair: Pair,

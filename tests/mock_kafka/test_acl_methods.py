@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from kafka import KafkaProducer
+from kafka.errors import TopicAuthorizationFailedError
 
-from mock_kafka import Acl, ControlError, MockKafka
+from mock_kafka import Acl, ControlError, Denial, MockKafka
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["own process", "in process"])
@@ -91,6 +93,16 @@ def test_a_snapshot_has_the_rules(kafka: MockKafka) -> None:
     assert kafka.acls() == rules
 
 
+def test_a_reset_restores_the_rules_of_the_snapshot_of_the_start() -> None:
+    with MockKafka(acls=True, in_process=True) as kafka:
+        kafka.allow("alice", "read", topic="orders")
+        rules, saved = kafka.acls(), kafka.snapshot()
+    with MockKafka(acls=True, in_process=True, snapshot=saved) as kafka:
+        assert kafka.delete_acls() == rules
+        kafka.reset()
+        assert kafka.acls() == rules
+
+
 @pytest.mark.parametrize(
     ("operations", "resource", "complaint"),
     [
@@ -132,3 +144,26 @@ async def test_the_methods_work_in_coroutines(kafka: MockKafka) -> None:
     await kafka.aio.allow("alice", "read", topic="t")
     assert await kafka.aio.acls() == [Acl("User:alice", "ALLOW", "READ", "TOPIC", "t")]
     assert await kafka.aio.authorize("alice", "read", topic="t")
+
+
+def test_denied_requests_are_in_the_journal_with_what_decided() -> None:
+    with MockKafka(acls=True, in_process=True) as kafka:
+        kafka.create_topic("orders", 1)
+        kafka.allow("ANONYMOUS", ["describe", "write"], topic="orders")
+        producer = KafkaProducer(
+            bootstrap_servers=kafka.bootstrap_servers, enable_idempotence=False, acks=1
+        )
+        for _ in range(10):  # the cluster learns what these requests have in common
+            producer.send("orders", b"v").get(30)
+        assert kafka.requests(denied=True) == []
+        kafka.deny("ANONYMOUS", "write", topic="ord", prefix=True)
+        with pytest.raises(TopicAuthorizationFailedError):
+            producer.send("orders", b"v").get(30)
+        producer.close()
+        [rule] = kafka.acls(permission="deny")
+        [request] = kafka.requests(denied=True)
+        assert (request.api, request.errors) == ("Produce", ("TOPIC_AUTHORIZATION_FAILED",))
+        assert request.denials == (Denial("WRITE", "TOPIC", "orders", "ACL", rule),)
+        assert f"denied WRITE TOPIC:orders by {rule}" in str(request)
+        assert request not in kafka.requests(denied=False)
+        assert len(kafka.records("orders")) == 10

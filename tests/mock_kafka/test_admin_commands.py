@@ -36,6 +36,9 @@ def test_requests_are_shown_and_saved(
     assert cli.main(["requests", "list", "--api", "Produce"]) == 0
     assert capsys.readouterr().out == ""
     assert cli.main(["requests", "list", "--json"]) == 0
+    capsys.readouterr()
+    assert cli.main(["requests", "list", "--denied"]) == 0
+    assert capsys.readouterr().out == ""
     assert cli.main(["requests", "pcap", str(tmp_path / "all.pcap")]) == 0
     assert (tmp_path / "all.pcap").stat().st_size >= 24
     assert cli.main(["requests", "clear"]) == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import messages
+from protocol import messages, offset_commit
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.offset_commit import SHORT_VERSION_MIN, encode_response, read_offset_commit
@@ -70,6 +70,29 @@ def test_a_request_is_read(version: int, topics: list[Any], before: bytes) -> No
     assert_same(found, decoded)
     assert found.group_instance_id == "i"
     assert found.retention_time_ms == -1
+
+
+@given(
+    st.lists(st.tuples(INT32, INT64, INT32, st.sampled_from(["", "m", None])), min_size=2),
+    st.sampled_from(["a", "b"]),
+    st.booleans(),
+)
+def test_requests_for_one_partition_are_read_whatever_was_read_before(
+    partitions: list[Any], name: str, has_more: bool
+) -> None:
+    for version in VERSIONS:
+        for number, partition in enumerate(partitions):
+            topics = [(name, UUID(int=ord(name)), [partition])]
+            if has_more and number % 2:
+                topics.append(("c", UUID(int=1), [partitions[0]]))
+            assert_same(*read_both(read_offset_commit, request_of(version, topics), version, b""))
+
+
+def test_few_beginnings_of_requests_are_remembered() -> None:
+    for number in range(2000):
+        body = encode_message(request_of(9, [(f"t{number}", UUID(int=1), [(0, 1, 2, "")])]), 9)
+        assert read_offset_commit(9, body, 0, len(body)) is not None
+    assert 0 < len(offset_commit._STARTS) <= offset_commit._STARTS_MAX
 
 
 @pytest.mark.parametrize("version", range(2, SHORT_VERSION_MIN))

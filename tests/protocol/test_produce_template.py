@@ -6,7 +6,12 @@ from uuid import UUID
 import pytest
 
 from protocol import codec
-from protocol.produce import PartitionResult, encode_response
+from protocol.produce import (
+    NO_RECORD_ERRORS,
+    PartitionResult,
+    encode_response,
+    partition_results,
+)
 from protocol.produce_template import ProduceTemplate
 from protocol.records import HEADER_BYTES, read_header
 from tests.batches import make_batch
@@ -44,7 +49,11 @@ def test_a_response_is_that_of_the_encoder(
     name, topic_id = ("", TOPIC_ID) if version >= 13 else (topic, None)
     body = encode_response(version, [(name, topic_id, results)])
 
-    assert template.pack_response(77, list(results)) == codec.frame_response(
+    appended = [
+        field for index in indexes for field in (index, 10 + index, -1, 2, NO_RECORD_ERRORS)
+    ]
+    assert partition_results(appended, []) == results
+    assert template.pack_response(77, appended) == codec.frame_response(
         77, body, has_tagged_header=True
     )
     assert (template.name, template.topic_id) == (name, topic_id)

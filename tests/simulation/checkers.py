@@ -297,8 +297,16 @@ def memory(history: History) -> Iterator[str]:
 
 
 def audit(history: History) -> Iterator[str]:
-    """The broker's own audit of its acknowledgements has no findings."""
+    """The broker's own audit of its acknowledgements has no findings but lost batches."""
     yield from history.audit
+
+
+def losses(history: History) -> Iterator[str]:
+    """The audit says that an election lost a batch only if a replica led that was not in sync."""
+    for found in history.lost_by_elections:
+        elected_ms = history.out_of_sync_elections.get((found.topic, found.partition), ())
+        if found.time_ms is None or all(time_ms < found.time_ms for time_ms in elected_ms):
+            yield f"no election can have lost it: {found}"
 
 
 CHECKERS: dict[str, Checker] = {
@@ -315,6 +323,7 @@ CHECKERS: dict[str, Checker] = {
         internal_errors,
         memory,
         audit,
+        losses,
         *BROKER_CHECKERS,
     )
 }

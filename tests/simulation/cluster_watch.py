@@ -33,6 +33,7 @@ class ClusterWatch:
         # Instance attributes: mutants patch the class before.
         for name in ("set_leader", "set_replicas"):
             setattr(cluster, name, self._noting_leader(getattr(cluster, name)))
+        cluster.set_isr = self._noting_election(cluster.set_isr)  # type: ignore[method-assign]
         add_partitions, appended = cluster.add_partitions, cluster.appended
 
         def add(
@@ -73,6 +74,18 @@ class ClusterWatch:
                 self._report(partition, f"another leader than {leader_id} in the same epoch")
             if (partition.leader_id, partition.leader_epoch) != (leader_id, leader_epoch):
                 self._note(partition)
+
+        return change
+
+    def _noting_election(self, set_isr: Callable[..., None]) -> Callable[..., None]:
+        @wraps(set_isr)
+        def change(
+            partition: Partition, isr: Sequence[int], now_ms: int, *rest: Any, **options: Any
+        ) -> None:
+            if isr and set(isr).isdisjoint(partition.isr):
+                place = partition.topic_name, partition.partition_index
+                self._history.out_of_sync_elections.setdefault(place, []).append(now_ms)
+            set_isr(partition, isr, now_ms, *rest, **options)
 
         return change
 

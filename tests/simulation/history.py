@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from broker.audit.comparison import Finding
 from broker.cluster.changed_offsets import LogCut
 from client.producer.delivery import Delivered, DeliveryOutcome
 
@@ -275,11 +276,15 @@ class History:
     """The log start offsets at the end."""
     cuts: dict[Place, Sequence[LogCut]] = field(default_factory=dict)
     """Where and when logs lost their ends."""
+    out_of_sync_elections: dict[Place, list[int]] = field(default_factory=dict)
+    """When a replica became leader that was not in sync, by the clock of the brokers."""
+    lost_by_elections: list[Finding] = field(default_factory=list)
+    """What the broker's audit says that elections have lost."""
     elects_unclean: bool = False
     """Whether a replica that is not in sync may lead, and committed records be lost."""
     internal_errors: list[str] = field(default_factory=list)
     audit: list[str] = field(default_factory=list)
-    """Findings of the broker's audit."""
+    """Other findings of the broker's audit."""
     memory: list[str] = field(default_factory=list)
     """Bounds of memory that were exceeded."""
     batches: dict[Place, list[StoredBatch]] = field(default_factory=dict)

@@ -13,6 +13,8 @@ from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DOOMED_TOPIC, World
 
 LEADER_MOVES = 100
+LAGS = 30
+OUTAGES = 10
 EXTRA_SENDS = 20
 UPGRADES = 10
 ALTERATIONS = 20
@@ -42,6 +44,29 @@ class LostResponsesWorld(World):
         self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
         for number in range(LEADER_MOVES):
             self.schedule.after(number * CHAOS_MS // LEADER_MOVES, self.chaos.move_leader)
+
+
+class LaggingFollowersWorld(World):
+    """Followers lag, and brokers stop; who is not in sync may not lead."""
+
+    elects_unclean = False
+
+    def _make_topics(self) -> None:
+        self.history.elects_unclean = self.elects_unclean
+        super()._make_topics()
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(LAGS):
+            self.schedule.after(number * CHAOS_MS // LAGS, self.chaos.pause_follower)
+        for number in range(OUTAGES):
+            self.schedule.after(number * CHAOS_MS // OUTAGES, self.chaos.stop_broker)
+
+
+class UncleanElectionsWorld(LaggingFollowersWorld):
+    """Followers lag, and are elected without what they have not fetched."""
+
+    elects_unclean = True
 
 
 class SmallLogsWorld(World):

@@ -356,11 +356,14 @@ class World:
         with self.server.pauses.in_short_requests():
             self._live()
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
-        self.history.audit += [
-            str(finding)
-            for finding in report.comparison.findings
-            if finding.kind is not FindingKind.LOST_BY_ELECTION
-        ]
+        for finding in report.comparison.findings:
+            if finding.kind is FindingKind.LOST_BY_ELECTION:
+                self.history.lost_by_elections.append(finding)
+            elif (
+                finding.kind is not FindingKind.OFFSET_BEYOND_LOG_END
+                or not self.history.elects_unclean
+            ):
+                self.history.audit.append(str(finding))
         violations = self._check()
         for violation in violations:
             self.trace(f"VIOLATION {violation}")

@@ -1,4 +1,5 @@
-// Dialogs: create a topic, produce a message, delete records, edit configurations and quotas, reset offsets.
+// Dialogs: create a topic, produce a message, delete records, edit configurations and quotas, reset offsets,
+// add an ACL.
 import { Locked, ask, get, notify } from "./api.js";
 import { byId, el, visible } from "./dom.js";
 import { ENTITIES, QUOTAS } from "./quotas.js";
@@ -64,6 +65,7 @@ const quotaInputs = () => QUOTAS.map(({ key }) => field("quota", key));
 
 const OPEN = {
   topic() {},
+  acl() {},
   async produce({ topic }) {
     topicName = topic;
     byId("produce-topic").textContent = topic;
@@ -99,6 +101,7 @@ const OPEN = {
 };
 
 const SEND = {
+  acl: () => ask("POST", "/v1/acls", { acls: [Object.fromEntries(new FormData(form("acl")))] }),
   topic: () =>
     ask("POST", "/v1/topics", {
       name: field("topic", "name").value,

@@ -1,4 +1,5 @@
 // Read the state of the cluster once a second and show it.
+import { aclsPart, decisionsPart, readDecisions } from "./acls.js";
 import { Gone, Locked, get, getPage } from "./api.js";
 import { brokerCard } from "./brokers.js";
 import { clock, showClock, stopClock } from "./clock.js";
@@ -63,14 +64,16 @@ async function look() {
       "/v1/faults",
       "/v1/transactions",
       "/v1/configs?effect=missing&limit=100",
+      "/v1/acls",
     ];
     const [foundTopics, foundGroups, ...found] = await Promise.all([
       getPage("topics", topicPaging.query, topicName),
       getPage("groups", groupPaging.query, groupId),
       ...paths.map(get),
     ]);
-    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions, configs] =
+    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions, ...rest] =
       found;
+    const [configs, acls] = rest;
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
     await readMessages(topics);
@@ -136,6 +139,9 @@ async function look() {
           )
         : empty("No producer ids are tracked: no user with this quota has connected."),
     );
+    byId("acls-count").textContent = acls.length || "";
+    show("acls", acls.slice(0, 200), aclsPart);
+    show("decisions", await readDecisions(), decisionsPart);
     const live_faults = faults.filter((each) => !each.is_used_up).length;
     byId("faults-count").textContent = faults.length ? `${live_faults} can fire` : "";
     show("faults", faults, () =>

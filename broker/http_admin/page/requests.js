@@ -1,4 +1,5 @@
 // Requests as they come, and the details of one beside its row.
+import { ruleText } from "./acls.js";
 import { Locked, act, get, getText, headers } from "./api.js";
 import { byId, el, empty, morph, name } from "./dom.js";
 import { clockText, number, span } from "./format.js";
@@ -39,6 +40,10 @@ function result(line) {
       " ",
       el("span", { class: "tag", title: `${quota} is in shadow mode` }, `${quota} would wait ${span(ms)}`),
     );
+  for (const denial of line.denials || []) {
+    const what = `denied ${denial.operation} ${denial.resource_type} ${denial.resource_name}`;
+    tags.push(" ", el("span", { class: "tag bad", title: ruleText(denial) }, what));
+  }
   if (line.fault) tags.push(" ", el("span", { class: "tag fault", title: line.fault }, line.fault));
   return tags.length ? tags : [el("span", { class: "good" }, "ok")];
 }

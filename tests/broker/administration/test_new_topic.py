@@ -25,7 +25,11 @@ REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic("x" * 250), ErrorCode.INVALID_TOPIC_EXCEPTION, "249"),
     (NewTopic("a/b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "ASCII alphanumerics"),
     (NewTopic("old_topic"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with existing topic"),
-    (NewTopic("__cluster_metadata"), ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."),
+    (
+        NewTopic("__cluster_metadata"),
+        ErrorCode.INVALID_REQUEST,
+        "Creation of internal topic __cluster_metadata is prohibited.",
+    ),
     (NewTopic("old.topic"), ErrorCode.TOPIC_ALREADY_EXISTS, "'old.topic' already exists"),
     (NewTopic("a", 0), ErrorCode.INVALID_PARTITIONS, "non-positive"),
     (NewTopic("a", -2), ErrorCode.INVALID_PARTITIONS, "non-positive"),

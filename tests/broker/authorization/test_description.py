@@ -5,7 +5,12 @@ import pytest
 from broker.authorization.acl import Acl, AclOperation, PatternType, PermissionType, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import WRITE_TOPIC, Denial
-from broker.authorization.description import acl_fields, denial_fields, principal_of
+from broker.authorization.description import (
+    acl_fields,
+    denial_fields,
+    principal_of,
+    rule_text,
+)
 
 RULE = Acl(
     ResourceType.TOPIC,
@@ -29,6 +34,8 @@ FIELDS = {
 
 def test_a_rule_has_kafkas_names() -> None:
     assert acl_fields(RULE) == FIELDS
+    assert rule_text(RULE) == "User:* DENY DESCRIBE_CONFIGS TOPIC:PREFIXED:ord from 10.0.0.0/8"
+    assert rule_text(DEFAULT_DENY) == "DefaultDeny"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ OK, THROTTLED = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 def instance() -> ClientInstance:
-    return ClientInstances().find(1, CLIENT, NOTHING, NOW_MS)
+    return ClientInstances().find(1, 7, CLIENT, NOTHING, NOW_MS)
 
 
 def push(
@@ -87,12 +87,12 @@ def test_after_an_unknown_subscription_id_the_client_may_ask_at_once() -> None:
 
 def test_an_instance_is_new_when_its_subscription_changed_or_it_expired() -> None:
     instances = ClientInstances()
-    first = instances.find(1, CLIENT, NOTHING, NOW_MS)
-    assert instances.find(1, CLIENT, NOTHING, NOW_MS + 900_000) is first
-    assert instances.find(1, CLIENT, NOTHING, NOW_MS + 1_800_001) is not first
-    assert instances.find(2, CLIENT, NOTHING, NOW_MS) is not first
+    first = instances.find(1, 7, CLIENT, NOTHING, NOW_MS)
+    assert instances.find(1, 7, CLIENT, NOTHING, NOW_MS + 900_000) is first
+    assert instances.find(1, 7, CLIENT, NOTHING, NOW_MS + 1_800_001) is not first
+    assert instances.find(2, 7, CLIENT, NOTHING, NOW_MS) is not first
     other = Subscription(("*",), 100)
-    assert instances.find(1, CLIENT, other, NOW_MS).subscription == other
+    assert instances.find(1, 7, CLIENT, other, NOW_MS).subscription == other
 
 
 def subscription(*layers: dict[str, str]) -> Subscription:
@@ -121,3 +121,14 @@ def test_a_client_is_asked_for_the_metrics_of_all_resources_that_match(
     found = subscription(*layers)
     assert found.push_interval_ms == expected.push_interval_ms
     assert set(found.metrics) == set(expected.metrics)
+
+
+def test_an_instance_is_forgotten_when_the_connection_that_made_it_closes() -> None:
+    instances = ClientInstances()
+    first = instances.find(1, 7, CLIENT, NOTHING, NOW_MS)
+    instances.disconnect(8)
+    assert instances.find(1, 8, CLIENT, NOTHING, NOW_MS) is first
+    instances.disconnect(8)
+    assert instances.find(1, 8, CLIENT, NOTHING, NOW_MS) is first
+    instances.disconnect(7)
+    assert instances.find(1, 8, CLIENT, NOTHING, NOW_MS) is not first

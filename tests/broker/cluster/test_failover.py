@@ -206,6 +206,34 @@ def test_a_controlled_shutdown_waits_for_its_election_in_the_queue() -> None:
     assert changes == [(1, Availability.DOWN)]
 
 
+def test_a_shutdown_that_is_not_controlled_ends_with_the_session_of_the_broker() -> None:
+    cluster = make_cluster(
+        2, **{"controlled.shutdown.enable": "false", "broker.session.timeout.ms": "5000"}
+    )
+    (partition,) = cluster.create_topic("a", [(1, 2)], {}).partitions
+
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+
+    assert cluster.brokers[1].availability is Availability.DOWN
+    cluster.timers.run_due(NOW_MS + 4999)
+    assert (isr_and_leader(partition), cluster.brokers[1].is_alive) == (((1, 2), 1), True)
+    cluster.timers.run_due(NOW_MS + 5000)
+    assert (isr_and_leader(partition), cluster.brokers[1].is_alive) == (((2,), 2), False)
+    assert cluster.brokers[1].availability is Availability.DOWN
+
+
+def test_a_broker_that_returns_within_its_session_is_not_fenced() -> None:
+    cluster = make_cluster(2, **{"broker.1.controlled.shutdown.enable": "false"})
+    (partition,) = cluster.create_topic("a", [(1, 2)], {}).partitions
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+    failover.start_broker(cluster, 1, NOW_MS + 1)
+    failover.stop_broker(cluster, 1, NOW_MS + 2, elect=False)
+
+    cluster.timers.run_due(NOW_MS + 60_000)
+
+    assert (isr_and_leader(partition), cluster.brokers[1].is_alive) == (((1, 2), 1), True)
+
+
 def test_a_start_calls_a_controlled_shutdown_off() -> None:
     cluster, changes = cluster_and_reach_changes()
     failover.shut_down_broker(cluster, 1, NOW_MS)

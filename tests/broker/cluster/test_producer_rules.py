@@ -4,7 +4,9 @@ import pytest
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.producer_rules import has_limit_of_ids
 from broker.cluster.topics import NO_LEADER, Partition
+from broker.config.broker_config import BrokerConfig
 from broker.produce.append import append_batch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -119,3 +121,9 @@ def test_a_new_partition_has_the_rule_of_its_first_leader() -> None:
     topic = cluster.create_topic("t", [(2, 1)], {})
     assert send(cluster, 0) == send(cluster, 0) == (ErrorCode.NONE, 0)
     assert topic.partitions[0].leader_id == 2
+
+
+def test_a_limit_of_one_broker_is_a_limit_of_the_cluster() -> None:
+    config = BrokerConfig.from_overrides({"broker.2.broker.max.producer.ids": "7"})
+    assert has_limit_of_ids(config, (1, 2))
+    assert not has_limit_of_ids(config, (1, 3))

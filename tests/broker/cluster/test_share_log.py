@@ -76,3 +76,18 @@ def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
     assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is None
     cluster.set_leader(partition, NO_LEADER, NOW_MS)
     assert cluster.share.log.append(KEY, (b"\0\1k", b"v"), NOW_MS) is not None
+
+
+def test_the_first_needed_record_is_the_last_snapshot_or_the_last_deletion() -> None:
+    cluster = make_cluster(1)
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    log, snapshot = cluster.share.log, bytes(2)
+    for value in (b"first", b"second", b"third"):
+        log.append(KEY, (snapshot + b"key", value), NOW_MS)
+        log.append(KEY, (b"\0\1key", value), NOW_MS)
+    partition = log.partition(KEY)
+    assert partition is not None
+    assert log.redundant_before(partition) == 4
+
+    log.append(KEY, (snapshot + b"key", None), NOW_MS)
+    assert log.redundant_before(partition) == 6

@@ -25,6 +25,7 @@ from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 from tests.broker.dispatch.produce_runs import fields_of_line
+from tests.broker.handlers.acl_cluster import set_denied
 
 PARTITIONS = 3
 FRAME_BYTES_MAX = 1 << 20
@@ -164,6 +165,9 @@ class Client:
     def set_quota(self, rate: float | None) -> None:
         quotas = self.cluster.quotas.clients
         assert quotas.alter((("user", "ANONYMOUS"),), [("consumer_byte_rate", rate)]) is None
+
+    def set_denied(self, topic: str, is_denied: bool) -> None:
+        set_denied(self.cluster, topic, is_denied=is_denied)
 
     def set_journal(self, is_enabled: bool) -> None:
         self.dispatcher.journal.is_enabled = is_enabled
@@ -386,6 +390,10 @@ changes = st.one_of(
         st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0, 1e7])})
     ),
     st.tuples(st.just("set_journal"), st.fixed_dictionaries({"is_enabled": st.booleans()})),
+    st.tuples(
+        st.just("set_denied"),
+        st.fixed_dictionaries({"topic": topics, "is_denied": st.booleans()}),
+    ),
     st.tuples(st.just("follow_journal"), st.just({})),
 )
 advances = st.tuples(

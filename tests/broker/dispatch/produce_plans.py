@@ -104,6 +104,7 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.tuples(st.just("keep_in_sync"), topics, indexes, st.sampled_from(((1,), (1, 2)))),
     st.tuples(st.just("assign"), topics, indexes, st.sampled_from(((1,), (1, 2)))),
     st.tuples(st.just("delete_records"), topics, indexes),
+    st.tuples(st.just("set_denied"), topics, st.booleans()),
     st.tuples(
         st.just("set_quota"),
         st.sampled_from(("producer_byte_rate", "producer_ids_rate", "request_percentage")),

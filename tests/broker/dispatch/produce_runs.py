@@ -17,6 +17,7 @@ from protocol import messages
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
+from tests.broker.handlers.acl_cluster import set_denied
 
 TOPICS = ("t", "topic-with-a-longer-name")
 PARTITIONS = 3
@@ -270,6 +271,9 @@ class Run:
 
     def remove_rules(self) -> None:
         self.dispatcher.faults.clear()
+
+    def set_denied(self, topic: str, is_denied: bool) -> None:
+        set_denied(self.cluster, topic, is_denied=is_denied)
 
     def keep_journal(self, is_enabled: bool) -> None:
         self.dispatcher.journal.is_enabled = is_enabled

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.request_bytes import frame_request
+from broker.authorization.acl import PermissionType
 from broker.dispatch import fetch_replay
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
@@ -19,6 +20,7 @@ from broker.dispatch.fetch_replay import FetchReplay
 from broker.faults import fault_rule
 from broker.fetch import fetch_response, partition_read
 from broker.fetch.partition_read import read_partition
+from broker.handlers import k01_fetch
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry, Outcome
 from broker.request import throttling
@@ -31,6 +33,7 @@ from tests.broker.cluster.stored_records import append
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX
 from tests.broker.dispatch.produce_runs import counted_calls
+from tests.broker.handlers.acl_cluster import acl, authorizer_of
 from tests.simulation.patches import edit
 
 ROOT = Path(__file__).parents[3]
@@ -90,9 +93,9 @@ def _raise(error: BaseException, _context: object) -> None:
 class GuardedRun:
     """A cluster, and a consumer that has sent some requests of a kind."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, **overrides: str) -> None:
         self.kind = kind
-        self.cluster = make_cluster(1, **ALL_VERSIONS)
+        self.cluster = make_cluster(1, **ALL_VERSIONS, **overrides)
         self.dispatcher = Dispatcher(self.cluster, _raise, lambda: 0)
         self.topic = self.cluster.create_topic("t", [(1,)] * kind.partition_count, {})
         self.dispatcher.journal.is_enabled = kind.has_journal
@@ -221,6 +224,53 @@ def test_the_test_notices_a_partition_that_is_not_checked(name: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, read_partition, CHECK, "partition = find_partition(cluster, cached)")
         assert refused_share(KINDS[name]) == (0, COUNT)
+
+
+# A rule that denies -----------------------------------------------------------------------------
+
+WITH_AUTHORIZER = {"authorizer.class.name": "acl", "allow.everyone.if.no.acl.found": "true"}
+DENY = acl("t", permission_type=PermissionType.DENY)
+
+
+def denied_share(kind: Kind, *mutant: Any) -> tuple[int, int]:
+    """Return how many partitions a rule denies that is added, and how many have records."""
+    run = GuardedRun(kind, **WITH_AUTHORIZER)
+    with pytest.MonkeyPatch.context() as patch:
+        if mutant:
+            edit(patch, *mutant)
+        authorizer_of(run.cluster).add(DENY)
+        run.send(COUNT)
+    parts = [part for found in run.partitions() for part in found]
+    denied = sum(part.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED for part in parts)
+    read = sum(bool(part.records) for part in parts)
+    if not mutant:
+        run.responses.clear()
+        authorizer_of(run.cluster).remove(DENY)
+        run.send(kind.per_read)
+        assert all(part.records for found in run.partitions() for part in found)
+    return denied, read
+
+
+@every_kind
+def test_a_rule_that_denies_a_topic_refuses_every_partition(kind: Kind) -> None:
+    assert denied_share(kind) == (COUNT * kind.partition_count, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "right", "wrong", "read"),
+    [
+        (k01_fetch._unknown, "name in denied", "False", COUNT),
+        (FetchReplay.respond, "or generation != cluster.generation", "", COUNT),
+        (FetchReplay._learn, "if denied_topics(", "if not denied_topics(", COUNT - 1),
+    ],
+)
+def test_the_test_notices_a_request_that_is_not_authorized(
+    function: Any, right: str, wrong: str, read: int
+) -> None:
+    assert denied_share(KINDS["single"], function, right, wrong)[1] == read
+
+
+# Who reads --------------------------------------------------------------------------------------
 
 
 def read_share(kind: Kind) -> int:

@@ -5,25 +5,35 @@ test notices.
 """
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker.authorization.acl import (
+    Acl,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from broker.authorization.authorizer import Authorizer
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_replay import ProduceReplay
+from broker.handlers import k00_produce
 from broker.handlers.k00_produce import handle_produce
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry
-from broker.produce import append
+from broker.produce import append, request_batches
 from broker.produce.append import accept_batches
 from broker.produce.batch_refusal import BatchRefusal
 from broker.request import throttling
 from broker.request.throttling import charge_produce
 from protocol.errors import ErrorCode
-from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
+from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce, counted_calls
 from tests.broker.dispatch.transactional_runs import TransactionalRun
+from tests.broker.handlers.acl_cluster import acl, authorizer_of
 from tests.simulation.patches import counted, edit
 
 ROOT = Path(__file__).parents[3]
@@ -85,8 +95,8 @@ every_kind = pytest.mark.parametrize("kind", [pytest.param(KINDS[name], id=name)
 class GuardedRun(TransactionalRun):
     """A run whose producers have sent some requests of a kind."""
 
-    def __init__(self, kind: Kind, *changes: Change) -> None:
-        super().__init__()
+    def __init__(self, kind: Kind, *changes: Change, **overrides: str) -> None:
+        super().__init__(**overrides)
         for change in (("init", "a"), *changes, *kind.changes):
             self.do(change)
         kind.send(self, BEFORE * 2)
@@ -136,6 +146,86 @@ def test_the_test_notices_a_batch_that_is_not_checked() -> None:
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, accept_batches, right, "checked = None")
         assert refused_share(KINDS["single"]) == (0, COUNT)
+
+
+# A rule that denies -----------------------------------------------------------------------------
+
+WITH_AUTHORIZER = {"authorizer.class.name": "acl", "allow.everyone.if.no.acl.found": "true"}
+DENY_TOPICS = acl(
+    "t",
+    AclOperation.WRITE,
+    pattern_type=PatternType.PREFIXED,
+    permission_type=PermissionType.DENY,
+)
+DENY_ID = replace(
+    DENY_TOPICS,
+    resource_type=ResourceType.TRANSACTIONAL_ID,
+    resource_name="*",
+    pattern_type=PatternType.LITERAL,
+)
+
+
+def denied_share(kind: Kind, rule: Acl, owner: Any, name: str) -> tuple[int, int]:
+    """Return how often a rule that is added denies what a function decides, and what is stored."""
+    run = GuardedRun(kind, **WITH_AUTHORIZER)
+    before = run.end_offset
+    authorizer_of(run.cluster).add(rule)
+    with counted_calls(owner, name) as decided:
+        if kind.produce.acks == 0:
+            for _ in range(COUNT):  # a denial closes the connection
+                run.send_together(kind.produce)
+        else:
+            send_all(run, kind)
+    stored = run.end_offset - before
+    authorizer_of(run.cluster).remove(rule)
+    run.send_together(Produce())  # another one would miss sequence numbers
+    assert run.end_offset > before + stored
+    return len([found for found in decided if found]), stored
+
+
+def denied_topics(kind: Kind) -> tuple[int, int]:
+    return denied_share(kind, DENY_TOPICS, k00_produce, "_topic_error")
+
+
+@every_kind
+def test_a_rule_that_denies_a_topic_refuses_every_request(kind: Kind) -> None:
+    assert denied_topics(kind) == (COUNT * len(kind.produce.topics), 0)
+
+
+def test_a_request_that_is_replayed_asks_no_rule() -> None:
+    run = GuardedRun(KINDS["single"], **WITH_AUTHORIZER)
+    with counted_calls(Authorizer, "authorize") as decisions:
+        send_all(run, KINDS["single"])
+    assert decisions == []
+    with counted_calls(Authorizer, "authorize") as decisions:
+        run.send_together(Produce(version=3))
+    assert len(decisions) == 1
+
+
+@pytest.mark.parametrize("name", ["transactional", "transactional, pipelined", "all"])
+def test_a_rule_that_denies_a_transactional_id_refuses_every_request(name: str) -> None:
+    found = denied_share(KINDS[name], DENY_ID, request_batches, "_refuse_id")
+    assert found == (COUNT, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "right", "wrong", "stored"),
+    [
+        (handle_produce, "if topic is None or has_authorizer:", "if topic is None:", COUNT),
+        (ProduceReplay.respond, "generation != cluster.generation", "False", COUNT),
+        (ProduceReplay.learn, "if not _may_write(", "if _may_write(", COUNT - 1),
+    ],
+)
+def test_the_test_notices_a_request_that_is_not_authorized(
+    function: Any, right: str, wrong: str, stored: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        run = GuardedRun(KINDS["single"], **WITH_AUTHORIZER)
+        before = run.end_offset
+        edit(patch, function, right, wrong)
+        authorizer_of(run.cluster).add(DENY_TOPICS)
+        send_all(run, KINDS["single"])
+        assert run.end_offset - before == stored
 
 
 # A quota ----------------------------------------------------------------------------------------

@@ -232,7 +232,7 @@ def test_a_bug_closes_only_its_connection() -> None:
     for step in WARM:
         made.do(step)
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, ProduceReplay.respond, "if has_error", "if topic.nothing")
+        edit(patch, ProduceReplay.respond, "if refusals", "if topic.nothing")
         made.do(USUAL)
     assert [type(bug) for bug in made.bugs] == [AttributeError]
     assert "internal error in PRODUCE v9" in str(made.written[-1])

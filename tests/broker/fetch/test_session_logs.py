@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.authorization.authorizer import Authorizer
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession
 from broker.fetch import session_logs
 from broker.fetch.partition_read import FetchParams, ReadResult, read_partitions
 from broker.fetch.session_logs import PARTITIONS_MIN, SessionLogs, logs_of_session, remembered_logs
+from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
+from tests.broker.cluster_builder import make_context
 from tests.broker.fetch.stored_sessions import append, make_session
+from tests.broker.handlers.acl_cluster import acl
 
 PARAMS = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=1)
 
@@ -24,9 +29,15 @@ def all_sessions_are_long() -> Iterator[None]:
         yield
 
 
-def logs_of(cluster: Cluster, session: FetchSession, **changes: Any) -> SessionLogs:
+def context_of(user: str = "ANONYMOUS") -> RequestContext:
+    return make_context(ApiKey.FETCH, 12, principal=user)
+
+
+def logs_of(
+    cluster: Cluster, session: FetchSession, user: str = "ANONYMOUS", **changes: Any
+) -> SessionLogs:
     params = FetchParams(**{"broker_id": 1, "bytes_max": 1 << 20, "bytes_min": 1, **changes})
-    found = logs_of_session(session, params, cluster)
+    found = logs_of_session(session, params, context_of(user), cluster)
     assert found is not None
     return found
 
@@ -55,20 +66,38 @@ def test_they_differ_for_requests_that_read_from_followers() -> None:
     assert not logs_of(cluster, session, requires_leader=False).others
 
 
+def test_they_are_those_that_a_user_may_read_until_a_rule_changes() -> None:
+    cluster, session = make_session(12)
+    cluster.authorizer = Authorizer(frozenset({"User:admin"}))
+    cluster.authorizer.on_change = cluster.note_change
+    cluster.authorizer.add(acl("a", principal="User:alice"))
+    found = logs_of(cluster, session, "alice")
+    assert {cached.topic_name for cached in found.logs} == {"a"}
+    assert {cached.topic_name for cached in found.others} == {"b"}
+    assert logs_of(cluster, session, "alice") is found
+    assert not logs_of(cluster, session, "bob").logs
+    assert not logs_of(cluster, session, "admin").others
+    again = logs_of(cluster, session, "alice")
+    assert list(again.logs) == list(found.logs)
+    cluster.authorizer.add(acl("b", principal="User:alice"))
+    assert remembered_logs(session, cluster) is None
+    assert not logs_of(cluster, session, "alice").others
+
+
 @pytest.mark.parametrize("changes", [{"replica_id": 2}, {"rack_id": "r"}, {"bytes_max": -1}])
 def test_an_unusual_request_has_none(changes: dict[str, Any]) -> None:
     cluster, session = make_session(12)
     params = FetchParams(**{"broker_id": 1, "bytes_max": 1, "bytes_min": 1, **changes})
-    assert logs_of_session(session, params, cluster) is None
+    assert logs_of_session(session, params, context_of(), cluster) is None
 
 
 def test_a_short_session_and_a_request_without_one_have_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, session = make_session(12)
-    assert logs_of_session(None, PARAMS, cluster) is None
+    assert logs_of_session(None, PARAMS, context_of(), cluster) is None
     monkeypatch.setattr(session_logs, "PARTITIONS_MIN", PARTITIONS_MIN)
-    assert logs_of_session(session, PARAMS, cluster) is None
+    assert logs_of_session(session, PARAMS, context_of(), cluster) is None
 
 
 offsets = st.sampled_from([0, 0, 1, 2, 9])

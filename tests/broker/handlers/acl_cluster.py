@@ -27,6 +27,28 @@ def authorizer_of(cluster: Cluster) -> Authorizer:
     return cluster.authorizer
 
 
+def switch_on(cluster: Cluster) -> Authorizer:
+    """Return the authorizer of a cluster, which may get one now; what no rule is about is allowed.
+
+    A cluster that runs gets none; here its clients find one at their next request.
+    """
+    if cluster.authorizer is None:
+        cluster.authorizer = Authorizer(allows_without_acl=True)
+        cluster.authorizer.on_change = cluster.note_change
+        cluster.note_change()
+    return cluster.authorizer
+
+
+def set_denied(cluster: Cluster, topic: str, *, is_denied: bool) -> None:
+    """Have all users be denied everything about a topic, or no longer."""
+    authorizer = switch_on(cluster)
+    rule = acl(topic, AclOperation.ALL, principal="User:*", permission_type=PermissionType.DENY)
+    if is_denied:
+        authorizer.add(rule)
+    else:
+        authorizer.remove(rule)
+
+
 def acl(
     resource_name: str = "orders",
     operation: AclOperation = AclOperation.READ,

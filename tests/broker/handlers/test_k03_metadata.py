@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.authorization.acl import AclOperation
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.handlers.k03_metadata import NEW_PARTITIONS_MAX
@@ -12,6 +13,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_message
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import allow, make_acl_cluster, send
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster, make_context
 
 VERSIONS = range(14)
@@ -274,3 +276,141 @@ def test_topics_that_one_request_cannot_encode_are_known_after_a_few() -> None:
     assert both_ways(cluster, None, 12)[0] is None
     by_shortcut, by_handler = both_ways(cluster, None, 12)
     assert by_shortcut == by_handler
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def acl_cluster_with_a_and_b(*rights: str, **overrides: str) -> Cluster:
+    cluster = make_acl_cluster(*rights, **overrides)
+    cluster.create_topic("a", [(1, 2)], {})
+    cluster.create_topic("b", [(2, 1)], {})
+    return cluster
+
+
+def asked(names: list[str] | None, version: int, **fields: Any) -> Any:
+    topics = None
+    if names is not None or version == 0:
+        topics = [_Topic(version=version, name=name) for name in names or ()]
+    return messages.MetadataRequest(version=version, topics=topics, **fields)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_list_of_all_topics_leaves_out_those_that_may_not_be_described(version: int) -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC b")
+    response, denials = send(cluster, asked(None, version), version)
+    assert topics_of(response) == [("b", ErrorCode.NONE)]
+    assert len(response.brokers) == 3
+    assert denials == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_name_that_may_not_be_described_is_denied_whether_or_not_it_exists(version: int) -> None:
+    cluster = acl_cluster_with_a_and_b("READ TOPIC b")
+    names = ["a", "missing", "bad name", "__consumer_offsets", "b"]
+    response, denials = send(cluster, asked(names, version), version)
+    assert topics_of(response) == [("b", ErrorCode.NONE), *((name, DENIED) for name in names[:4])]
+    assert denials == [f"DESCRIBE TOPIC {name}" for name in names[:4]]
+    assert all(topic.partitions == [] for topic in response.topics[1:])
+    if version >= 1:
+        assert not any(topic.is_internal for topic in response.topics)
+    if version >= 10:
+        assert {topic.topic_id for topic in response.topics[1:]} == {None}
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_an_id_that_may_not_be_described_is_denied_without_its_name(version: int) -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC b")
+    a, b = (topic.topic_id for topic in cluster.topics.all())
+    response = ask(cluster, [], version, ids=(a, UUID(int=99), b))
+    assert [(topic.name, topic.topic_id, topic.error_code) for topic in response.topics] == [
+        (None, UUID(int=99), ErrorCode.UNKNOWN_TOPIC_ID),
+        ("b", b, ErrorCode.NONE),
+        (None, a, DENIED),
+    ]
+
+
+@pytest.mark.parametrize("right", ["CREATE CLUSTER", "CREATE TOPIC new"])
+def test_a_topic_is_created_with_create_on_the_cluster_or_the_topic(right: str) -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC *")
+    response, denials = send(cluster, asked(["new"], 13, allow_auto_topic_creation=True), 13)
+    assert topics_of(response) == [("new", DENIED)]
+    assert denials == ["CREATE TOPIC new"]
+    assert cluster.topics.get("new") is None
+    allow(cluster, right)
+    response, denials = send(cluster, asked(["new"], 13, allow_auto_topic_creation=True), 13)
+    assert topics_of(response) == [("new", UNKNOWN)]
+    assert denials == []
+    assert cluster.topics.get("new") is not None
+
+
+def test_each_missing_topic_needs_a_right_of_its_own() -> None:
+    cluster = acl_cluster_with_a_and_b(
+        "DESCRIBE TOPIC *", "CREATE TOPIC mine", "CREATE TOPIC hidden"
+    )
+    names = ["other", "mine", "a", "__consumer_offsets", "bad name"]
+    response, denials = send(cluster, asked(names, 13, allow_auto_topic_creation=True), 13)
+    assert topics_of(response) == [
+        ("a", ErrorCode.NONE),
+        ("mine", UNKNOWN),
+        ("other", DENIED),
+        ("__consumer_offsets", DENIED),
+        ("bad name", DENIED),
+    ]
+    assert [topic.is_internal for topic in response.topics] == [False, False, False, True, False]
+    assert len(denials) == 3
+    assert [topic.name for topic in cluster.topics.all()] == ["a", "b", "mine"]
+
+
+def test_what_may_not_be_created_does_not_count_against_the_limit_of_a_request() -> None:
+    cluster = acl_cluster_with_a_and_b(
+        "DESCRIBE TOPIC *", "CREATE TOPIC small", **{"num.partitions": "6000"}
+    )
+    ask(cluster, ["small", "denied"], may_create=True)
+    assert cluster.topics.get("small") is not None
+
+
+@pytest.mark.parametrize("may_create", [False, True])
+def test_create_is_not_needed_if_no_topic_is_created(*, may_create: bool) -> None:
+    overrides = {"auto.create.topics.enable": "false"} if may_create else {}
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC *", **overrides)
+    response, denials = send(cluster, asked(["new"], 13, allow_auto_topic_creation=may_create), 13)
+    assert topics_of(response) == [("new", UNKNOWN)]
+    assert denials == []
+
+
+@pytest.mark.parametrize("version", range(8, 14))
+def test_authorized_operations_are_those_that_the_client_may_do(version: int) -> None:
+    cluster = acl_cluster_with_a_and_b("READ TOPIC b", "DESCRIBE TOPIC missing", "ALTER CLUSTER")
+    fields: dict[str, Any] = {"include_topic_authorized_operations": True}
+    if version <= 10:
+        fields["include_cluster_authorized_operations"] = True
+    request = asked(["a", "b", "missing"], version, allow_auto_topic_creation=False, **fields)
+    response, _ = send(cluster, request, version)
+    operations = {topic.name: topic.authorized_operations for topic in response.topics}
+    assert operations == {
+        "a": None,
+        "b": {AclOperation.READ, AclOperation.DESCRIBE},
+        "missing": {AclOperation.DESCRIBE},
+    }
+    if version <= 10:
+        assert response.authorized_operations == {AclOperation.ALTER, AclOperation.DESCRIBE}
+
+
+def test_operations_on_the_cluster_are_hidden_without_describe() -> None:
+    cluster = acl_cluster_with_a_and_b("CREATE CLUSTER")
+    request = asked([], 10, include_cluster_authorized_operations=True)
+    response, denials = send(cluster, request, 10)
+    assert response.authorized_operations == set()
+    assert denials == ["DESCRIBE CLUSTER kafka-cluster"]
+
+
+def test_the_shortcut_leaves_topics_to_the_handler_if_there_is_an_authorizer() -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC a")
+    shortcut = ROUTES[ApiKey.METADATA].shortcut
+    assert shortcut is not None
+    body = bytes(encode_message(asked(["a"], 13), 13))
+    context = make_context(ApiKey.METADATA, 13)
+    assert shortcut(context, body, 0, len(body), cluster) is None
+    assert shortcut(context, body, 0, len(body), cluster_with_a_and_b()) is not None

@@ -8,6 +8,7 @@ from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
@@ -122,3 +123,9 @@ def test_a_topic_in_the_queue_of_the_controller_is_created_once() -> None:
 def test_a_replication_factor_beyond_the_brokers_leaves_groups_without_a_coordinator() -> None:
     cluster = make_cluster(1, **{"offsets.topic.replication.factor": "3"})
     assert find_group(cluster) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_the_broker_creates_the_topic_for_a_client_that_may_not_create_topics() -> None:
+    cluster = make_acl_cluster("DESCRIBE GROUP g")
+    assert find_group(cluster) == ErrorCode.NONE
+    assert cluster.topics.get("__consumer_offsets") is not None

@@ -7,6 +7,7 @@ from broker.cluster.cluster import Cluster
 from broker.config.topic_keys import TOPIC_KEYS
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster, send
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(2, 8)
@@ -108,7 +109,7 @@ def test_validate_only_returns_a_success_and_creates_nothing() -> None:
     good, bad = create(cluster, topic("a", 2, 3), topic("b", 0), validate_only=True)
 
     assert (good.error_code, good.num_partitions, good.replication_factor) == (0, 2, 3)
-    assert good.topic_id is None
+    assert good.topic_id is not None  # Kafka makes one, too
     assert bad.error_code == ErrorCode.INVALID_PARTITIONS
     assert len(cluster.topics) == 0
     # Nor does it take a turn in the round robin of leaders.
@@ -134,7 +135,7 @@ def test_each_topic_has_its_own_result_in_request_order() -> None:
 def test_a_duplicate_name_is_refused_once_and_other_topics_are_created() -> None:
     cluster = make_cluster()
 
-    twice, other = create(cluster, topic("a"), topic("b"), topic("a", 3))
+    other, twice = create(cluster, topic("a"), topic("b"), topic("a", 3))
 
     assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
     assert twice.error_message == "Duplicate topic name."
@@ -236,3 +237,78 @@ def test_two_topics_of_one_request_may_differ_in_dots_and_underscores_only() -> 
         ErrorCode.TOPIC_ALREADY_EXISTS,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
     ]
+
+
+DENIED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("right", ["CREATE CLUSTER", "CREATE TOPIC a"])
+def test_create_on_the_cluster_or_on_the_topic_is_enough(right: str, version: int) -> None:
+    cluster = make_acl_cluster(right)
+    assert only(create(cluster, topic("a", 1, 1), version=version)).error_code == ErrorCode.NONE
+    assert cluster.topics.get("a") is not None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_topic_is_authorized_by_itself(version: int) -> None:
+    cluster = make_acl_cluster("CREATE TOPIC a", "CREATE TOPIC there", "DESCRIBE TOPIC *")
+    cluster.create_topic("there", [(1,)], {})
+    names = ["a", "b", "there", "bad name", "d", "d", "__cluster_metadata"]
+    request = messages.CreateTopicsRequest(
+        version=version,
+        topics=[topic(name, 1, 1) for name in names],
+        timeout_ms=1000,
+        validate_only=False,
+    )
+    response, denials = send(cluster, request, version)
+    results = {result.name: result for result in response.topics}
+    assert {name: result.error_code for name, result in results.items()} == {
+        "a": ErrorCode.NONE,
+        "b": DENIED[0],
+        "there": ErrorCode.TOPIC_ALREADY_EXISTS,
+        "bad name": DENIED[0],
+        "d": ErrorCode.INVALID_REQUEST,
+        "__cluster_metadata": ErrorCode.INVALID_REQUEST,
+    }
+    assert results["b"].error_message == DENIED[1]
+    assert denials[:2] == ["CREATE TOPIC b", "CREATE TOPIC bad name"]
+    assert [found.name for found in cluster.topics.all()] == ["there", "a"]
+
+
+@pytest.mark.parametrize("version", [5, 6, 7])
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_without_describe_configs_a_result_has_no_counts_and_no_configuration(
+    version: int, *, validate_only: bool
+) -> None:
+    cluster = make_acl_cluster("CREATE CLUSTER", "DESCRIBE_CONFIGS TOPIC b")
+    hidden, shown = create(
+        cluster, topic("a", 2, 1), topic("b", 2, 1), version=version, validate_only=validate_only
+    )
+    assert (hidden.error_code, hidden.num_partitions, hidden.replication_factor) == (0, -1, -1)
+    assert hidden.configs == []
+    assert hidden.topic_config_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert (shown.num_partitions, shown.replication_factor) == (2, 1)
+    assert len(shown.configs) == KEY_COUNT
+    assert shown.topic_config_error_code == ErrorCode.NONE
+
+
+def test_a_hidden_configuration_is_no_denial_to_note() -> None:
+    request = messages.CreateTopicsRequest(
+        version=7, topics=[topic("a", 1, 1)], timeout_ms=1000, validate_only=False
+    )
+    assert send(make_acl_cluster("CREATE TOPIC a"), request, 7)[1] == []
+
+
+def test_a_request_whose_topics_are_all_denied_does_not_time_out() -> None:
+    cluster = make_acl_cluster("CREATE TOPIC a")
+    (denied,) = create(cluster, topic("b"), timeout_ms=0)
+    assert (denied.error_code, denied.error_message) == DENIED
+    results = create(cluster, topic("a"), topic("b"), timeout_ms=0)
+    assert {result.error_code for result in results} == {ErrorCode.REQUEST_TIMED_OUT}
+
+
+def test_denied_topics_do_not_count_against_the_limit_of_a_request() -> None:
+    cluster = make_acl_cluster("CREATE TOPIC a")
+    created, denied = create(cluster, topic("a", 1, 1), topic("b", 10_000, 1))
+    assert (created.error_code, denied.error_code) == (ErrorCode.NONE, DENIED[0])

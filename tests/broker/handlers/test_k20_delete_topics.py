@@ -8,6 +8,7 @@ from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 from tests.broker.groups.group_cluster import GROUP, GroupCluster
 
@@ -162,3 +163,67 @@ def test_nothing_is_deleted_without_time(version: int) -> None:
         ("missing", ErrorCode.REQUEST_TIMED_OUT),
     ]
     assert [topic.name for topic in cluster.topics.all()] == ["a"]
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def acl_cluster_with(*names: str, rights: tuple[str, ...]) -> Cluster:
+    cluster = make_acl_cluster(*rights)
+    for name in names:
+        cluster.create_topic(name, [(1, 2)], {})
+    return cluster
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("right", ["DELETE CLUSTER", "DELETE TOPIC a"])
+def test_delete_on_the_cluster_or_on_the_topic_is_enough(right: str, version: int) -> None:
+    cluster = acl_cluster_with("a", rights=(right,))
+    (deleted,) = delete(cluster, "a", version=version)
+    assert deleted.error_code == ErrorCode.NONE
+    assert cluster.topics.get("a") is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_name_that_may_not_be_described_is_denied_whether_or_not_it_exists(version: int) -> None:
+    cluster = acl_cluster_with("a", "seen", rights=("DESCRIBE TOPIC seen", "DESCRIBE TOPIC gone"))
+    results = delete(cluster, "a", "missing", "seen", "gone", version=version)
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", DENIED),
+        ("missing", DENIED),
+        ("seen", DENIED),
+        ("gone", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    if version >= 5:
+        assert results[0].error_message == "Topic authorization failed."
+    if version >= 6:
+        assert {result.topic_id for result in results} == {None}
+    assert [topic.name for topic in cluster.topics.all()] == ["a", "seen"]
+
+
+def test_an_id_that_may_not_be_described_is_denied_without_its_name() -> None:
+    cluster = acl_cluster_with(
+        "a", "seen", "mine", rights=("ALTER TOPIC seen", "DELETE TOPIC mine")
+    )
+    a, seen, mine = (topic.topic_id for topic in cluster.topics.all())
+    unknown = UUID(int=99)
+    results = delete(cluster, a, seen, mine, unknown)
+    assert [(result.name, result.topic_id, result.error_code) for result in results] == [
+        (None, a, DENIED),
+        ("seen", seen, DENIED),
+        ("mine", mine, ErrorCode.NONE),
+        (None, unknown, ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+    assert [topic.name for topic in cluster.topics.all()] == ["a", "seen"]
+
+
+def test_a_topic_that_is_named_twice_is_malformed_only_if_it_may_be_deleted() -> None:
+    cluster = acl_cluster_with("a", "b", rights=("DELETE TOPIC b",))
+    a, b = (topic.topic_id for topic in cluster.topics.all())
+    results = delete(cluster, "a", a, "b", b)
+    assert [(result.name, result.topic_id, result.error_code) for result in results] == [
+        ("a", None, DENIED),
+        (None, a, DENIED),
+        ("b", b, ErrorCode.INVALID_REQUEST),
+    ]
+    assert [topic.name for topic in cluster.topics.all()] == ["a", "b"]

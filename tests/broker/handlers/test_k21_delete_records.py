@@ -10,6 +10,7 @@ from broker.cluster.failover import stop_broker
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.batches import filled_batch
+from tests.broker.acl_cluster import AUTHORIZER, allow, send
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 from tests.broker.interleaving import run_with_pauses
 
@@ -17,9 +18,9 @@ VERSIONS = range(3)
 _Topic = messages.DeleteRecordsRequest.DeleteRecordsTopic
 
 
-def cluster_with_ten_records() -> Cluster:
+def cluster_with_ten_records(**overrides: str) -> Cluster:
     """Topic `a`: partition 0 led by broker 1 with five batches of two; partition 1 by broker 2."""
-    cluster = make_cluster()
+    cluster = make_cluster(**overrides)
     topic = cluster.create_topic("a", [(1, 2), (2, 1)], {})
     for offset in range(0, 10, 2):
         topic.partitions[0].log.append(filled_batch(offset, 2, size_bytes=70), 2, 0)
@@ -163,3 +164,27 @@ def test_a_leader_that_moves_in_a_pause_deletes_no_more(monkeypatch: pytest.Monk
     )
     assert found == [2, 0]
     assert results == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_delete_on_the_topic_its_partitions_are_denied(version: int) -> None:
+    cluster = cluster_with_ten_records(**AUTHORIZER)
+    allow(cluster, "DELETE TOPIC gone", "ALTER TOPIC a", "DELETE CLUSTER")
+    denied = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)
+    unknown = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    requested = (("a", 0, 4), ("missing", 0, 4), ("gone", 0, 4))
+    assert delete(cluster, *requested, version=version) == [denied, denied, unknown]
+    allow(cluster, "DELETE TOPIC a")
+    assert delete(cluster, ("a", 0, 4), version=version) == [(ErrorCode.NONE, 4)]
+
+
+def test_a_denied_topic_is_noted_once_for_all_its_partitions() -> None:
+    partitions = [
+        _Topic.DeleteRecordsPartition(partition_index=index, offset=1) for index in range(3)
+    ]
+    request = messages.DeleteRecordsRequest(
+        version=2, topics=[_Topic(name="a", partitions=partitions)], timeout_ms=1000
+    )
+    response, denials = send(cluster_with_ten_records(**AUTHORIZER), request, 2)
+    assert [part.error_code for part in response.topics[0].partitions] == [29, 29, 29]
+    assert denials == ["DELETE TOPIC a"]

@@ -30,7 +30,7 @@ def describe(cluster: Cluster, version: int, **fields: Any) -> Any:
 
 def described(cluster: Cluster, version: int = 3, **fields: Any) -> list[Acl]:
     response = describe(cluster, version, **fields)
-    assert (response.error_code, response.error_message) == (0, None)
+    assert (response.error_code, response.error_message) == (0, "")
     patterns = [(r.resource_type, r.resource_name, r.pattern_type) for r in response.resources]
     assert len(patterns) == len(set(patterns))
     return [

@@ -58,7 +58,7 @@ def test_rules_are_created_once_and_apply_at_once(version: int) -> None:
     authorizer, generation = authorizer_of(cluster), cluster.generation
     expected = acl("topic", principal="User:alice")
     for _ in range(2):
-        assert errors(create(cluster, version, creation(), creation())) == [(0, None)] * 2
+        assert errors(create(cluster, version, creation(), creation())) == [(0, "")] * 2
         assert authorizer.acls() == [expected]
     decision = authorizer.authorize(
         "User:alice", "h", AclOperation.READ, ResourceType.TOPIC, "topic"
@@ -83,14 +83,9 @@ CIDR = "Invalid CIDR notation '10.0.0.0/40': Value [40] not in range [0,32]"
             "The only valid name for the CLUSTER resource is kafka-cluster",
         ),
         ({"resource_name": ""}, "Invalid empty resource name"),
-        ({"resource_type": 1}, "Invalid resourceType ANY"),
         ({"resource_type": 99}, "Invalid resourceType UNKNOWN"),
-        ({"resource_pattern_type": 1}, "Invalid patternType ANY"),
-        ({"resource_pattern_type": 2}, "Invalid patternType MATCH"),
         ({"resource_pattern_type": -1}, "Invalid patternType UNKNOWN"),
-        ({"operation": 1}, "Invalid operation ANY"),
         ({"operation": 16}, "Invalid operation UNKNOWN"),
-        ({"permission_type": 1}, "Invalid permissionType ANY"),
         ({"permission_type": 9}, "Invalid permissionType UNKNOWN"),
         (
             {"principal": "alice"},
@@ -103,8 +98,25 @@ CIDR = "Invalid CIDR notation '10.0.0.0/40': Value [40] not in range [0,32]"
 def test_a_rule_that_kafka_refuses_is_refused_alone(fields: dict[str, Any], message: str) -> None:
     cluster = acl_cluster()
     response = create(cluster, 3, creation(**fields), creation())
-    assert errors(response) == [(INVALID, message), (0, None)]
+    assert errors(response) == [(INVALID, message), (0, "")]
     assert authorizer_of(cluster).acls() == [acl("topic", principal="User:alice")]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"resource_type": 1},
+        {"resource_pattern_type": 1},
+        {"resource_pattern_type": 2},
+        {"operation": 1},
+        {"permission_type": 1},
+    ],
+)
+def test_a_rule_with_what_only_filters_have_fails_the_request(fields: dict[str, int]) -> None:
+    cluster = acl_cluster()
+    response = create(cluster, 3, creation(), creation(**fields), creation(host=""))
+    assert errors(response) == [(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * 3
+    assert authorizer_of(cluster).acls() == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,7 @@ def test_a_rule_that_kafka_refuses_is_refused_alone(fields: dict[str, Any], mess
 )
 def test_what_kafka_takes_is_taken(fields: dict[str, Any]) -> None:
     cluster = acl_cluster()
-    assert errors(create(cluster, 3, creation(**fields))) == [(0, None)]
+    assert errors(create(cluster, 3, creation(**fields))) == [(0, "")]
     assert len(authorizer_of(cluster).acls()) == 1
 
 
@@ -149,8 +161,8 @@ def test_a_bounded_number_of_rules_is_created(monkeypatch: pytest.MonkeyPatch) -
         * 3
     )
     assert authorizer_of(cluster).acls() == []
-    assert errors(create(cluster, 3, *three[:2], three[0])) == [(0, None)] * 3
-    assert errors(create(cluster, 3, *three)) == [(0, None)] * 3
+    assert errors(create(cluster, 3, *three[:2], three[0])) == [(0, "")] * 3
+    assert errors(create(cluster, 3, *three)) == [(0, "")] * 3
 
 
 def test_alter_on_the_cluster_is_needed() -> None:
@@ -161,4 +173,4 @@ def test_alter_on_the_cluster_is_needed() -> None:
     authorizer_of(cluster).add(
         acl("kafka-cluster", AclOperation.ALTER, resource_type=ResourceType.CLUSTER)
     )
-    assert errors(create(cluster, 3, creation())) == [(0, None)]
+    assert errors(create(cluster, 3, creation())) == [(0, "")]

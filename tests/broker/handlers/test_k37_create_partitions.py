@@ -5,6 +5,7 @@ import pytest
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import call, make_cluster
 from tests.broker.interleaving import at_pause, run_with_pauses
 from tests.protocol.counting_turn import pauses_of
@@ -160,3 +161,40 @@ def test_partitions_that_another_request_adds_during_a_pause_are_there_already()
     (result,) = run_with_pauses(lambda: grow(cluster, growth("a", 1001)), at_pause(5, add_one))
     assert result.error_code == ErrorCode.INVALID_PARTITIONS
     assert partition_counts(cluster) == {"a": 1001}
+
+
+DENIED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_topic_needs_alter(version: int) -> None:
+    cluster = make_acl_cluster("ALTER TOPIC a", "ALTER TOPIC gone", "ALTER CLUSTER")
+    for name in ("a", "b"):
+        cluster.create_topic(name, [(1, 2)], {})
+    names = ["a", "b", "missing", "gone", "d", "d"]
+    results = grow(cluster, *(growth(name, 2) for name in names), version=version)
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", ErrorCode.NONE),
+        ("b", DENIED[0]),
+        ("missing", DENIED[0]),
+        ("gone", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("d", ErrorCode.INVALID_REQUEST),
+    ]
+    assert results[1].error_message is None
+    assert partition_counts(cluster) == {"a": 2, "b": 1}
+
+
+def test_a_request_whose_topics_are_all_denied_does_not_time_out() -> None:
+    cluster = make_acl_cluster("ALTER TOPIC a")
+    (denied,) = grow(cluster, growth("b", 2), timeout_ms=0)
+    assert (denied.error_code, denied.error_message) == DENIED
+    results = grow(cluster, growth("a", 2), growth("b", 2), timeout_ms=0)
+    assert {result.error_code for result in results} == {ErrorCode.REQUEST_TIMED_OUT}
+
+
+def test_denied_topics_do_not_count_against_the_limit_of_a_request() -> None:
+    cluster = make_acl_cluster("ALTER TOPIC a")
+    for name in ("a", "b"):
+        cluster.create_topic(name, [(1, 2)], {})
+    grown, denied = grow(cluster, growth("a", 2), growth("b", 20_000))
+    assert (grown.error_code, denied.error_code) == (ErrorCode.NONE, DENIED[0])

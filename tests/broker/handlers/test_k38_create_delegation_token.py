@@ -6,6 +6,7 @@ import pytest
 
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import AUTHORIZER, allow, make_acl_cluster
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.handlers.token_requests import (
     ERRORS,
@@ -99,3 +100,36 @@ def test_an_owner_without_a_type_gets_the_error_of_an_exception(principal: str |
     assert (response.principal_type, response.principal_name) == ("User", "ANONYMOUS")
     assert response.token_requester_principal_name == "ANONYMOUS"
     assert len(cluster.delegation_tokens) == 0
+
+
+def test_a_token_of_another_owner_needs_create_tokens_on_that_user() -> None:
+    cluster = cluster_with_tokens(**AUTHORIZER)
+    denied = create_token(cluster, "alice", owner="bob")
+    assert denied.error_code == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    assert (denied.principal_name, denied.token_requester_principal_name) == ("bob", "alice")
+    assert (denied.issue_timestamp_ms, denied.token_id, denied.hmac) == (-1, "", b"")
+    assert len(cluster.delegation_tokens) == 0
+    assert create_token(cluster, "alice", owner="alice").error_code == ErrorCode.NONE
+    assert create_token(cluster, "alice").error_code == ErrorCode.NONE
+    allow(cluster, "CREATE_TOKENS USER User:bob")
+    assert create_token(cluster, "alice", owner="bob").error_code == ErrorCode.NONE
+    assert create_token(cluster, "alice", owner="carol").error_code == denied.error_code
+
+
+def test_the_denial_comes_after_that_of_the_connection_and_before_all_other_errors() -> None:
+    renewer = messages.CreateDelegationTokenRequest.CreatableRenewers
+    request = messages.CreateDelegationTokenRequest(
+        version=3,
+        renewers=[renewer(principal_type="Group", principal_name="g")],
+        max_lifetime_ms=-1,
+        owner_principal_type="User",
+        owner_principal_name="bob",
+    )
+    cluster = make_acl_cluster()
+    anonymous = ask_for_tokens(request, 3, None, cluster)
+    assert anonymous.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    denied = ask_for_tokens(request, 3, "alice", cluster)
+    assert denied.error_code == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    allow(cluster, "CREATE_TOKENS USER User:bob")
+    malformed = ask_for_tokens(request, 3, "alice", cluster)
+    assert malformed.error_code == ErrorCode.INVALID_PRINCIPAL_TYPE

@@ -2,8 +2,10 @@
 
 import pytest
 
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import AUTHORIZER, allow
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.handlers.token_requests import (
     ERRORS,
@@ -54,3 +56,31 @@ def test_owners_select_tokens(owners: list[str], expected: list[str]) -> None:
     )
     tokens = ask_for_tokens(request, 3, "alice", cluster).tokens
     assert [token.principal_name for token in tokens] == expected
+
+
+def owners_seen(cluster: Cluster, principal: str, owners: list[str] | None = None) -> list[str]:
+    owner = messages.DescribeDelegationTokenRequest.DescribeDelegationTokenOwner
+    named = None
+    if owners is not None:
+        named = [owner(principal_type="User", principal_name=name) for name in owners]
+    request = messages.DescribeDelegationTokenRequest(version=3, owners=named)
+    response = ask_for_tokens(request, 3, principal, cluster)
+    assert response.error_code == ErrorCode.NONE
+    return [token.principal_name for token in response.tokens]
+
+
+def test_tokens_of_others_need_describe_or_describe_tokens() -> None:
+    cluster = cluster_with_tokens(**AUTHORIZER)
+    allow(cluster, "CREATE_TOKENS USER *")
+    create_token(cluster, "alice")
+    create_token(cluster, "bob", renewers=("alice",))
+    create_token(cluster, "alice", owner="carol")
+    of_dave = create_token(cluster, "dave")
+    create_token(cluster, "eve")
+    assert owners_seen(cluster, "alice") == ["alice", "bob", "carol"]
+    assert owners_seen(cluster, "alice", ["dave", "eve"]) == []
+    allow(cluster, f"DESCRIBE DELEGATION_TOKEN {of_dave.token_id}")
+    assert owners_seen(cluster, "alice") == ["alice", "bob", "carol", "dave"]
+    allow(cluster, "DESCRIBE_TOKENS USER User:eve")
+    assert owners_seen(cluster, "alice", ["dave", "eve"]) == ["dave", "eve"]
+    assert owners_seen(cluster, "bob", ["bob"]) == ["bob"]

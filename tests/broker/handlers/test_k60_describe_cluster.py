@@ -3,10 +3,12 @@ from typing import Any
 import pytest
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.authorization.acl import AclOperation
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
 
 VERSIONS = range(3)
@@ -67,3 +69,24 @@ def test_a_broker_listener_describes_only_brokers(
     assert response.error_code == error_code
     assert words in response.error_message
     assert (response.brokers, response.controller_id) == ([], -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_authorized_operations_are_those_that_the_client_may_do(version: int) -> None:
+    cluster = make_acl_cluster("ALTER CLUSTER", "CREATE CLUSTER")
+    response = describe(cluster, version, include_cluster_authorized_operations=True)
+    assert response.authorized_operations == {
+        AclOperation.ALTER,
+        AclOperation.CREATE,
+        AclOperation.DESCRIBE,
+    }
+    assert len(response.brokers) == 3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_there_are_none_without_describe_but_brokers_are_listed(version: int) -> None:
+    cluster = make_acl_cluster("CREATE CLUSTER")
+    response = describe(cluster, version, include_cluster_authorized_operations=True)
+    assert (response.error_code, response.authorized_operations) == (ErrorCode.NONE, set())
+    assert len(response.brokers) == 3
+    assert describe(cluster, version).authorized_operations is None

@@ -2,13 +2,14 @@ from typing import Any
 
 import pytest
 
-from broker.administration.authorized_operations import TOPIC_OPERATIONS, bit_field
+from broker.administration.authorized_operations import NOT_REQUESTED, TOPIC_OPERATIONS, bit_field
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(1)
@@ -119,3 +120,56 @@ def test_an_invalid_cursor_is_refused_for_every_topic(cursor: tuple[str, int]) -
         ("b", ErrorCode.INVALID_REQUEST, []),
     ]
     assert response.next_cursor is None
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def acl_cluster_with_a_and_b(*rights: str) -> Cluster:
+    cluster = make_acl_cluster(*rights)
+    cluster.create_topic("a", [(1,), (2,), (3,)], {})
+    cluster.create_topic("b", [(2, 3)], {})
+    return cluster
+
+
+def test_all_topics_are_those_that_may_be_described() -> None:
+    response = describe(acl_cluster_with_a_and_b("DESCRIBE TOPIC b"))
+    assert topics_of(response) == [("b", ErrorCode.NONE, [0])]
+
+
+def test_a_name_that_may_not_be_described_is_denied_whether_or_not_it_exists() -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC b", "DESCRIBE TOPIC gone")
+    response = describe(cluster, "__consumer_offsets", "a", "b", "bad name", "gone")
+    assert topics_of(response) == [
+        ("b", ErrorCode.NONE, [0]),
+        ("gone", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
+        ("__consumer_offsets", DENIED, []),
+        ("a", DENIED, []),
+        ("bad name", DENIED, []),
+    ]
+    assert not any(topic.is_internal for topic in response.topics)
+    assert response.topics[-1].topic_authorized_operations == NOT_REQUESTED
+
+
+def test_every_page_has_the_denied_names_behind_its_cursor() -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC a", "DESCRIBE TOPIC b")
+    names = ("0", "a", "b", "c")
+    first = describe(cluster, *names, limit=2)
+    assert topics_of(first) == [("a", 0, [0, 1]), ("0", DENIED, []), ("c", DENIED, [])]
+    cursor = (first.next_cursor.topic_name, first.next_cursor.partition_index)
+    second = describe(cluster, *names, limit=2, cursor=cursor)
+    assert topics_of(second) == [("a", 0, [2]), ("b", 0, [0]), ("c", DENIED, [])]
+    assert second.next_cursor is None
+
+
+def test_authorized_operations_are_those_that_the_client_may_do() -> None:
+    cluster = acl_cluster_with_a_and_b("READ TOPIC a", "DESCRIBE TOPIC gone")
+    a, gone = describe(cluster, "a", "gone").topics
+    assert a.topic_authorized_operations == 1 << 3 | 1 << 8
+    assert gone.topic_authorized_operations == 1 << 8
+
+
+def test_the_empty_name_is_an_error_only_if_it_may_be_described() -> None:
+    assert topics_of(describe(acl_cluster_with_a_and_b(), "")) == [("", DENIED, [])]
+    response = describe(acl_cluster_with_a_and_b("DESCRIBE TOPIC *"), "")
+    assert topics_of(response) == [("", ErrorCode.UNKNOWN_SERVER_ERROR, [])]

@@ -17,7 +17,7 @@ ERRORS = [
 """Principals of a SASL connection, or None without SASL, and the error without a secret key."""
 
 
-def cluster_with_tokens() -> Cluster:
+def cluster_with_tokens(**overrides: str) -> Cluster:
     """Return a cluster with a secret key; tokens live for 10 s and are renewed within 3 s."""
     return make_cluster(
         1,
@@ -26,6 +26,7 @@ def cluster_with_tokens() -> Cluster:
             "delegation.token.max.lifetime.ms": "10000",
             "delegation.token.expiry.time.ms": "3000",
         },
+        **overrides,
     )
 
 

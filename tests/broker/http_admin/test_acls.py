@@ -149,7 +149,7 @@ def test_a_decision_names_the_rule(
 
 def test_without_an_operation_there_is_a_decision_about_each_of_the_type(admin: Admin) -> None:
     query = DecisionQuery("bob", "TOPIC", "orders", host="10.1.2.3")
-    found = {each.operation: each.is_allowed for each in list_decisions(admin, query)}
+    found = {decision.operation: decision.is_allowed for decision in list_decisions(admin, query)}
     assert found == {
         "READ": True,
         "WRITE": False,
@@ -161,7 +161,7 @@ def test_without_an_operation_there_is_a_decision_about_each_of_the_type(admin: 
         "ALTER_CONFIGS": True,
     }
     assert [
-        each.operation for each in list_decisions(admin, DecisionQuery("bob", "USER", "x"))
+        decision.operation for decision in list_decisions(admin, DecisionQuery("bob", "USER", "x"))
     ] == [
         "CREATE_TOKENS",
         "DESCRIBE_TOKENS",

@@ -10,6 +10,8 @@ from broker.http_admin.topics import NewTopicBody, create_topic
 from protocol.configs import ConfigOperation, ResourceType
 from tests.broker.http_admin.admin_server import make_admin
 
+ALTER_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
 
 def change(admin: Admin, kind: ResourceType, resource: str, name: str, text: str) -> None:
     operation = Operation(name, ConfigOperation.SET, text)
@@ -28,7 +30,7 @@ def admin() -> Admin:
             "num.network.threads": "5",
         },
     )
-    change(admin, ResourceType.BROKER, "1", "leader.replication.throttled.rate", "7")
+    change(admin, ResourceType.BROKER, "1", ALTER_RATE, "7")
     create_topic(
         admin, NewTopicBody("orders", config={"leader.replication.throttled.replicas": "*"})
     )
@@ -44,8 +46,8 @@ def test_keys_say_whether_they_act(admin: Admin) -> None:
         ("broker", "", "delegation.token.secret.key", "acts"),
         ("broker", "", "min.insync.replicas", "acts"),
         ("broker", "", "num.network.threads", "unseen"),
-        ("broker", "1", "leader.replication.throttled.rate", "missing"),
-        ("topic", "orders", "leader.replication.throttled.replicas", "missing"),
+        ("broker", "1", ALTER_RATE, "missing"),
+        ("topic", "orders", "leader.replication.throttled.replicas", "acts"),
         ("group", "g", "share.isolation.level", "acts"),
     ]
     assert [view.reason is None for view in views] == [view.effect == "acts" for view in views]
@@ -61,7 +63,7 @@ def test_one_effect_is_a_filter_and_the_number_has_a_limit(admin: Admin) -> None
     missing = list_set_configs(admin, ConfigsQuery(effect="missing", limit=2))
     assert [view.name for view in missing] == [
         "alter.config.policy.class.name",
-        "leader.replication.throttled.rate",
+        ALTER_RATE,
     ]
     assert list_set_configs(admin, ConfigsQuery(limit=0)) == []
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from broker.cluster.brokers import Availability
+from broker.http_admin.acls import AclQuery, list_acls
 from broker.http_admin.faults import fault_views
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -13,6 +14,14 @@ from broker.http_admin.topics import list_topics
 from protocol.records import last_offset
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.snapshots import ORDERS, body_of, document_of, filled, load
+
+READ_ORDERS = {
+    "principal": "alice",
+    "permission_type": "ALLOW",
+    "operation": "READ",
+    "resource_type": "TOPIC",
+    "resource_name": "orders",
+}
 
 
 def stopped_brokers(admin: Admin) -> list[int]:
@@ -82,6 +91,7 @@ async def test_offsets_without_records_stay_empty() -> None:
             "base64",
         ),
         ({"faults": [{"api": "Produce", "broker": 9, "drop": "before_response"}]}, "faults: .*9"),
+        ({"acls": [READ_ORDERS]}, r"acls: .* authorizer\.class\.name=acl"),
     ],
 )
 async def test_a_refused_snapshot_leaves_an_empty_cluster(
@@ -94,6 +104,14 @@ async def test_a_refused_snapshot_leaves_an_empty_cluster(
     assert caught.value.status == 422
     assert list_topics(admin) == []
     assert fault_views(admin) == []
+
+
+async def test_a_rule_that_kafka_refuses_is_refused_with_its_reason() -> None:
+    admin = make_admin(1, **{"authorizer.class.name": "acl"})
+    with pytest.raises(Problem, match="acls: Invalid CIDR notation") as caught:
+        await load(admin, {"acls": [READ_ORDERS, {**READ_ORDERS, "host": "1.2.3.4/33"}]})
+    assert caught.value.status == 422
+    assert list_acls(admin, AclQuery()) == []
 
 
 @pytest.mark.parametrize(

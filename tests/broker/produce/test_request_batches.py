@@ -4,10 +4,11 @@ from broker.cluster.cluster import Cluster
 from broker.produce.batch_refusal import BatchRefusal
 from broker.produce.request_batches import CheckedBatches, read_batches
 from protocol import produce_decoder
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
 from tests.batches import altered, make_batch
-from tests.broker.cluster_builder import make_cluster
+from tests.broker.cluster_builder import make_cluster, make_context
 from tests.produce_requests import produce_request
 
 FIRST, LAST = make_batch(b"first"), make_batch(b"last", b"last")
@@ -29,7 +30,8 @@ def read(
     found_id, _acks, _timeout_ms, topics, is_plain = produce_decoder.decode_batches(
         9, frame, 0, len(frame)
     )
-    checked = read_batches(topics, found_id, cluster(), frame, 9)
+    context = make_context(ApiKey.PRODUCE, 9)
+    checked = read_batches(context, topics, found_id, cluster(), frame)
     if is_plain:
         assert checked == (topics, {})
     return checked

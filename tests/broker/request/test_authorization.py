@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.authorization.acl import AclOperation, PermissionType, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
@@ -57,6 +58,25 @@ def test_denials_are_noted_in_their_order_with_the_rule_that_decided() -> None:
         Denial(READ_TOPIC, "t", deny),
         Denial(WRITE_TOPIC, "u", DEFAULT_DENY),
     )
+
+
+def test_a_denial_is_a_line_of_the_log() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of()
+    with capture_logs() as lines:
+        is_allowed(context, cluster, READ_TOPIC, "t")
+        is_allowed(context, cluster, READ_TOPIC, "t", is_noted=False)
+    assert lines == [
+        {
+            "log_level": "info",
+            "event": "denied",
+            "principal": "User:alice",
+            "host": "10.0.0.1",
+            "operation": "READ",
+            "resource": "TOPIC:t",
+            "api": "Metadata",
+            "rule": DEFAULT_DENY,
+        }
+    ]
 
 
 def test_an_operation_on_the_cluster_is_refused_with_its_error() -> None:

@@ -18,4 +18,7 @@ def test_attributes_are_those_of_the_request_and_the_connection() -> None:
         "client_software_name": "librdkafka",
         "client_software_version": "2.6.0",
         "client_source_address": "127.0.0.1",
+        "client_source_port": None,
     }
+    context.session.client_port = 40123
+    assert client_attributes(context, UUID(int=5))["client_source_port"] == "40123"

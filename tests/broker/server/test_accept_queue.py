@@ -28,10 +28,14 @@ class Arrivals:
 
     def __init__(self, **overrides: str) -> None:
         self.cluster = make_cluster(1, **overrides)
-        self.queue = AcceptQueue(self.cluster, 1, "INSIDE")
+        self.place_count = 1_000_000
+        self.queue = AcceptQueue(self.cluster, 1, "INSIDE", self.has_place)
         self.accepted: list[tuple[int, int]] = []
         """The number and the time in ms of each, in the order of their acceptance."""
         self._count = 0
+
+    def has_place(self, _queue: AcceptQueue) -> bool:
+        return len(self.accepted) < self.place_count
 
     def join(self, now_ms: int) -> tuple["Arrival", str | None]:
         arrival = Arrival(self, self._count)
@@ -122,6 +126,41 @@ def test_more_connections_than_the_backlog_are_refused() -> None:
     assert arrivals.join(1000)[1] is None
 
 
+def test_the_oldest_waits_for_a_place_and_the_others_for_the_oldest() -> None:
+    arrivals = Arrivals()
+    arrivals.place_count = 2
+    joined = [arrivals.join(0) for _ in range(5)]
+    assert [refusal for _, refusal in joined] == [None] * 5
+    assert len(arrivals.queue) == 3
+
+    arrivals.queue.use_place(START_MS + 50)
+    assert len(arrivals.queue) == 3
+    arrivals.place_count = 4
+    arrivals.queue.use_place(START_MS + 100)
+
+    assert arrivals.accepted == [(0, 0), (1, 0), (2, 100), (3, 100)]
+    arrivals.queue.leave(joined[4][0], START_MS + 200)
+    assert not arrivals.queue
+
+
+def test_a_connection_waits_for_the_rate_and_then_for_a_place() -> None:
+    arrivals = Arrivals(**{RATE_KEY: "1"})
+    arrivals.place_count = BURST
+    for _ in range(BURST + 2):
+        arrivals.join(0)
+
+    arrivals.place_count = BURST + 5
+    arrivals.queue.use_place(START_MS)
+    assert len(arrivals.accepted) == BURST
+    arrivals.place_count = BURST
+    arrivals.run(1500)
+    assert len(arrivals.accepted) == BURST
+    arrivals.place_count = BURST + 5
+    arrivals.queue.use_place(START_MS + 1700)
+
+    assert arrivals.accepted[BURST:] == [(BURST, 1700)]
+
+
 # Over TCP ----------------------------------------------------------------------------------------
 
 
@@ -206,8 +245,8 @@ async def test_a_full_backlog_closes_further_connections_with_one_log_line() -> 
     assert reasons == ["socket.listen.backlog.size (2) reached"]
 
 
-async def test_connections_that_wait_are_not_counted_by_max_connections() -> None:
-    limits = {"max.connections": str(BURST + 1), "max.connections.per.ip": str(BURST + 1)}
+async def test_connections_that_wait_are_not_counted_by_the_limit_of_their_address() -> None:
+    limits = {"max.connections.per.ip": str(BURST + 1)}
     async with serving(**{RATE_KEY: "1"}, **limits) as (server, port, logs):
         writers = await fill(server, port, 5)
         set_rate(server.cluster, 1000)
@@ -218,7 +257,7 @@ async def test_connections_that_wait_are_not_counted_by_max_connections() -> Non
         for client in writers:
             client.close()
         reasons = [entry["reason"] for entry in logs if "reason" in entry]
-    assert reasons == [f"max.connections ({BURST + 1}) reached"] * 4
+    assert reasons == [f"max.connections.per.ip ({BURST + 1}) reached"] * 4
 
 
 async def test_a_connection_that_waits_is_not_idle() -> None:
@@ -284,7 +323,7 @@ def test_a_listener_has_its_own_rate_besides_that_of_its_broker() -> None:
     arrivals = Arrivals()
     key = f"listener.name.inside.{RATE_KEY}"
     arrivals.cluster.set_config(arrivals.cluster.config.with_dynamic(1, {key: "1"}))
-    outside = AcceptQueue(arrivals.cluster, 1, "OUTSIDE")
+    outside = AcceptQueue(arrivals.cluster, 1, "OUTSIDE", arrivals.has_place)
 
     for _ in range(BURST + 2):
         arrivals.join(0)

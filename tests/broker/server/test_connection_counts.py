@@ -5,7 +5,6 @@ from broker.server.connection_counts import Accepted, ConnectionCounts
 
 UNLIMITED = 2**31 - 1
 KEYS = {
-    "max.connections": UNLIMITED,
     "max.connections.per.ip": UNLIMITED,
     "max.connections.per.ip.overrides": "",
 }
@@ -18,24 +17,39 @@ class Connection:
 
 
 class Limits:
-    def __init__(self, listener_max: int | None = None, **values: Any) -> None:
+    def __init__(self, **values: Any) -> None:
         names = {name.replace("_", "."): value for name, value in values.items()}
         self.values = {**KEYS, **names}
-        self.listener_max = listener_max
         self.counts = ConnectionCounts()
 
     def admit(self, connection: Accepted, host: str = "10.0.0.1") -> str | None:
-        return self.counts.admit(connection, host, self.values, self.listener_max)
+        return self.counts.admit(connection, host, self.values)
+
+    def has_place(
+        self,
+        connection: Accepted,
+        connections_max: int = UNLIMITED,
+        listener_max: int | None = None,
+        *,
+        is_protected: bool = False,
+    ) -> bool:
+        broker_id, name = connection.broker_id, connection.listener_name
+        return self.counts.has_place(
+            broker_id, name, connections_max, listener_max, is_protected=is_protected
+        )
 
 
-def test_a_limit_is_that_of_one_broker() -> None:
-    limits = Limits(max_connections=1)
+def test_a_broker_has_places_of_its_own() -> None:
+    limits = Limits()
     first = Connection(1)
+    assert limits.has_place(first, 1)
     assert limits.admit(first) is None
-    assert limits.admit(Connection(2)) is None
-    assert limits.admit(Connection(1)) == "max.connections (1) reached"
+    assert limits.counts.has(first)
+    assert limits.has_place(Connection(2), 1)
+    assert not limits.has_place(Connection(1), 1)
     limits.counts.forget(first)
-    assert limits.admit(Connection(1)) is None
+    assert not limits.counts.has(first)
+    assert limits.has_place(Connection(1), 1)
 
 
 def test_a_limit_of_addresses_counts_each_broker_and_address() -> None:
@@ -58,17 +72,28 @@ def test_an_address_may_have_a_limit_of_its_own() -> None:
 
 
 def test_a_listener_may_have_a_limit_of_its_own() -> None:
-    limits = Limits(listener_max=1)
+    limits = Limits()
     assert limits.admit(Connection()) is None
-    assert limits.admit(Connection()) == "max.connections (1) of PLAINTEXT reached"
-    assert limits.admit(Connection(listener_name="OTHER")) is None
+    assert not limits.has_place(Connection(), listener_max=1)
+    assert not limits.has_place(Connection(), listener_max=1, is_protected=True)
+    assert limits.has_place(Connection(listener_name="OTHER"), listener_max=1)
+
+
+def test_a_protected_listener_has_places_beyond_those_of_its_broker() -> None:
+    limits = Limits()
+    for _ in range(3):
+        assert limits.admit(Connection()) is None
+    assert limits.has_place(Connection(), 2, is_protected=True)
+    assert [limits.counts.excess(1, limit) for limit in (1, 3, 9)] == [2, 0, 0]
+    assert limits.counts.excess(2, 0) == 0
 
 
 def test_a_connection_that_is_forgotten_twice_counts_once() -> None:
-    limits = Limits(max_connections=1)
+    limits = Limits()
     connection = Connection()
     assert limits.admit(connection) is None
     limits.counts.forget(connection)
     limits.counts.forget(connection)
+    assert limits.has_place(Connection(), 1)
     assert limits.admit(Connection()) is None
-    assert limits.admit(Connection()) is not None
+    assert not limits.has_place(Connection(), 1)

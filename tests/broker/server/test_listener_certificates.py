@@ -297,12 +297,15 @@ async def test_a_listener_has_its_own_limit_of_connections(cluster: Cluster) -> 
     writer.write(metadata_frame(1))
     assert await reader.readexactly(4)
 
-    refused, refused_writer = await cluster.connect()
-    assert await refused.read() == b""
+    waiting, waiting_writer = await cluster.connect()
+    waiting_writer.write(metadata_frame(2))
     other, other_writer = await cluster.connect(2)
     other_writer.write(metadata_frame(1))
     assert await other.readexactly(4)
-    for opened in (writer, refused_writer, other_writer):
+    assert not waiting._buffer  # type: ignore[attr-defined]
+    writer.close()
+    assert await waiting.readexactly(4)
+    for opened in (waiting_writer, other_writer):
         opened.close()
 
 

@@ -8,13 +8,16 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
 from broker.faults import fault_rule
 from broker.journal.lines import Arrival
+from broker.server.listener_security import ListenerSecurity
 from broker.server.server import Server
 from protocol.api_keys import ApiKey
 from quotas.entities import make_entity
@@ -26,7 +29,7 @@ from tests.broker.connection_driver import (
     metadata_frame,
     throttle_metadata,
 )
-from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
+from tests.broker.server.tcp_client import ManualClock, assert_serves, connect, read_frame, serving
 
 
 @asynccontextmanager
@@ -305,22 +308,97 @@ async def test_idle_connections_are_closed_unless_a_response_is_pending() -> Non
     assert reasons == ["idle for 601000 ms"]
 
 
-async def test_connections_beyond_max_connections_are_closed_until_others_disconnect() -> None:
-    async with serving(**{"max.connections": "2"}) as (_, port, logs):
-        first = [await connect(port) for _ in range(2)]
-        for _reader, writer in first:
-            writer.write(metadata_frame(1))
-        for reader, _writer in first:
-            await read_frame(reader)
-        reader, writer = await connect(port)
-        assert await reader.read() == b""
-        writer.close()
-        for _reader, writer in first:
-            writer.close()
-            await writer.wait_closed()
+async def until_waiting(server: Server, listener_name: str, count: int) -> None:
+    queue = server.accept_queue(1, listener_name)
+    while len(queue) < count:  # noqa: ASYNC110 - no event reports it
         await asyncio.sleep(0)
-        await assert_serves(port)
-    assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
+
+
+async def connect_and_ask(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await connect(port)
+    writer.write(metadata_frame(1))
+    await read_frame(reader)
+    return reader, writer
+
+
+@pytest.mark.parametrize("key", ["max.connections", "listener.name.plaintext.max.connections"])
+async def test_a_connection_beyond_the_limit_waits_until_another_one_closes(key: str) -> None:
+    async with serving(**{key: "2"}) as (server, port, logs):
+        first = [await connect_and_ask(port) for _ in range(2)]
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(7))
+        response = asyncio.ensure_future(read_frame(reader))
+        await until_waiting(server, "PLAINTEXT", 1)
+        assert not response.done()
+
+        first[0][1].close()
+
+        assert int.from_bytes((await response)[:4], "big") == 7
+        for client in (first[1][1], writer):
+            client.close()
+    assert not logs
+
+
+async def test_a_higher_limit_accepts_those_that_wait_and_a_lower_one_closes_the_idlest() -> None:
+    async with serving(**{"max.connections": "1"}) as (server, port, logs):
+        clients = [await connect_and_ask(port)]
+        for number in (2, 3):
+            reader, writer = await connect(port)
+            writer.write(metadata_frame(number))
+            clients.append((reader, writer))
+        await until_waiting(server, "PLAINTEXT", 2)
+
+        def set_limit(limit: int) -> None:
+            config = server.cluster.config.with_dynamic(1, {"max.connections": str(limit)})
+            server.cluster.set_config(config)
+
+        set_limit(3)
+        for reader, _writer in clients[1:]:
+            await read_frame(reader)
+        clock: Any = server.clock
+        clock.time_ms += 1000
+        clients[1][1].write(metadata_frame(4))
+        await read_frame(clients[1][0])
+        set_limit(1)
+
+        for number in (0, 2):
+            with suppress(ConnectionError):
+                assert await clients[number][0].read() == b""
+        clients[1][1].write(metadata_frame(5))
+        await read_frame(clients[1][0])
+        for _reader, writer in clients:
+            writer.close()
+    assert [entry["reason"] for entry in logs] == ["max.connections (1) exceeded"] * 2
+
+
+async def test_the_listener_of_brokers_takes_the_place_of_a_connection_of_another() -> None:
+    config = {"inter.broker.listener.name": "INSIDE", "max.connections": "1"}
+    server = Server(make_cluster(1, **config), ManualClock())
+    broker = server.cluster.brokers[1]
+    with capture_logs() as logs:
+        ports = {}
+        for name in ("INSIDE", "OUTSIDE"):
+            ports[name] = await server.listen(broker, "127.0.0.1", 0, ListenerSecurity(name))
+            broker.endpoints[name] = Address("127.0.0.1", ports[name])
+        server.start()
+        async with asyncio.timeout(60):
+            outside = await connect_and_ask(ports["OUTSIDE"])
+            inside = [await connect_and_ask(ports["INSIDE"]) for _ in range(2)]
+            with suppress(ConnectionError):
+                assert await outside[0].read() == b""
+            waiting, writer = await connect(ports["OUTSIDE"])
+            writer.write(metadata_frame(3))
+            response = asyncio.ensure_future(read_frame(waiting))
+            await until_waiting(server, "OUTSIDE", 1)
+            for _reader, client in inside:
+                client.close()
+            await response
+            for client in (outside[1], writer):
+                client.close()
+            await server.stop()
+    assert [entry["reason"] for entry in logs if "reason" in entry] == [
+        "max.connections (1) exceeded"
+    ]
 
 
 async def test_a_stop_completes_requests_in_flight_first() -> None:

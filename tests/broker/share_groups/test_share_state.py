@@ -223,3 +223,50 @@ def test_the_message_of_an_old_state_epoch_speaks_of_share_groups_before_kafka_4
         refusal = states.initialize(KEY, 1, 0, 0)
         assert isinstance(refusal, Refusal)
         assert words in (refusal.error_message or "")
+
+
+def test_a_state_without_a_snapshot_for_long_gets_one_once() -> None:
+    log = Log(updates_per_snapshot=10, release=(4, 4))
+    log.states.initialize(KEY, 1, 0, 1000)
+    log.write(DONE, now_ms=2000)
+
+    assert log.states.next_cold_ms(500) == 1500
+    assert not list(log.states.snapshot_cold([KEY], 500, 1499))
+    assert len(list(log.states.snapshot_cold([KEY], 500, 3000))) == 1
+    assert log.states.next_cold_ms(500) is None
+    assert not list(log.states.snapshot_cold([KEY], 500, 9000))
+
+    name, value = log.decoded()[-1]
+    assert (name, value.snapshot_epoch) == ("ShareSnapshot", 1)
+    assert (value.create_timestamp, value.write_timestamp) == (1000, 3000)
+    assert [batch.last_offset for batch in value.state_batches] == [4]
+
+
+def test_cold_states_are_written_again_beside_one_that_is_new() -> None:
+    log = Log(updates_per_snapshot=10, release=(4, 4))
+    other = KEY._replace(partition_index=1)
+    log.states.initialize(KEY, 1, 0, 0)
+    list(log.states.snapshot_cold([KEY], 500, 500))
+    log.states.initialize(other, 1, 0, 900)
+
+    assert len(list(log.states.snapshot_cold([KEY, other], 500, 1100))) == 1
+    state = log.states.get(KEY)
+    assert state is not None
+    assert (state.snapshot_epoch, state.written_ms) == (2, 1100)
+
+
+def test_only_a_snapshot_that_is_due_to_updates_ends_their_count() -> None:
+    """As in Kafka: neither a cold snapshot nor a new initialization does."""
+    log = Log(updates_per_snapshot=2, release=(4, 4))
+    log.states.initialize(KEY, 1, 0, 0)
+    log.write(DONE)
+    list(log.states.snapshot_cold([KEY], 500, 500))
+    log.states.initialize(KEY, 1, 0, 600)
+    log.write(DONE)
+    log.write(DONE)
+    log.write(DONE)
+
+    names = [name for name, _ in log.decoded()]
+    assert names == [f"Share{name}" for name in ("Snapshot", "Update", "Snapshot", "Snapshot")] + [
+        f"Share{name}" for name in ("Update", "Snapshot", "Update")
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from client.tools import configs
-from tests.client.scripted import Peer, admin_of, quotas, quotas_altered
+from tests.client.scripted import Peer, admin_of, credentials, quotas, quotas_altered
 from tests.client.scripted import configs as config_response
 from tests.client.scripted import configs_altered as configs_altered_response
 
@@ -122,12 +122,15 @@ def test_a_file_that_cannot_be_read_is_one_line_and_status_1(
 def test_describing_prints_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with talking(monkeypatch, quotas(({"user": "u"}, {"k": 1.0}))):
+    with talking(monkeypatch, quotas(({"user": "u"}, {"k": 1.0})), credentials(("v", 0))):
         assert run("--describe", "--entity-type", "users") == 0
+    with talking(monkeypatch, quotas()):
+        assert run("--describe", "--user-defaults") == 0
     with talking(monkeypatch, config_response(2, "t")):
         assert run("--describe", "--entity-type", "topics", "--entity-name", "t", "--all") == 0
     assert capsys.readouterr().out.splitlines() == [
         "Quota configs for user-principal 'u' are k=1.0",
+        "SCRAM credential configs for user-principal 'v' are SCRAM-SHA-256=iterations=8192",
         "All configs for topic t are:",
     ]
 

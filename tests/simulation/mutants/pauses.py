@@ -17,10 +17,16 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "memory",
         append.accept_batches,
         "checked = check_batch(fields, covered, topic, index, now_ms)\n"
-        "        if partition.leader_id",
+        "        log = partition.log\n"
+        "        if (\n"
+        "            checked is not None\n"
+        "            or partition.leader_id",
         "leader_id = partition.leader_id\n"
         "        checked = check_batch(fields, covered, topic, index, now_ms)\n"
-        "        if leader_id",
+        "        log = partition.log\n"
+        "        if (\n"
+        "            checked is not None\n"
+        "            or leader_id",
         PausesOfProducersWorld,
     ),
     edited(

@@ -134,8 +134,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "Producer id 0 counts as none.",
         "sequences",
         append.accept_batches,
-        "if producer_id >= 0:\n            max_timestamp",
-        "if producer_id > 0:\n            max_timestamp",
+        "if producer_id >= 0:\n            if has_gate",
+        "if producer_id > 0:\n            if has_gate",
     ),
     edited(
         "A leader with another rule forgets the producers.",
@@ -160,8 +160,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The response has the offset after the batch.",
         "records",
         append.accept_batches,
-        "_NONE, base_offset,",
-        "_NONE, log.log_end_offset,",
+        "(index, base_offset,",
+        "(index, log.log_end_offset,",
     ),
     edited(
         "An append moves the end of the log by one record too few.",

@@ -102,6 +102,25 @@ def test_another_number_of_standby_replicas_begins_a_new_epoch() -> None:
     assert driver.standby("a") == driver.active("b")
 
 
+def test_other_tags_begin_a_new_epoch_and_move_no_task() -> None:
+    """Kafka's sticky assignor gets the tags and does not read them."""
+    driver = StreamsDriver(topology=STATEFUL, group_streams_num_standby_replicas=1)
+    for member_id in "ab":
+        driver.join(member_id)
+    driver.settle("ab")
+    before, epoch = dict(driver.tasks), driver.group.group_epoch
+    driver.take_records()
+    driver.groups.table.config = {
+        **driver.groups.table.config,
+        "group.streams.rack.aware.assignment.tags": ("zone", "cluster"),
+    }
+    driver.settle("ab")
+    assert (driver.tasks, driver.group.group_epoch) == (before, epoch + 1)
+    (written,) = (v for name, v in driver.take_records() if name == "StreamsGroupMetadata")
+    configs = {config.key: config.value for config in written.last_assignment_configs}
+    assert configs["rack.aware.assignment.tags"] == "zone,cluster"
+
+
 def test_a_second_topology_is_refused_and_an_older_one_is_stale() -> None:
     driver = StreamsDriver()
     driver.join("a")
