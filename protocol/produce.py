@@ -4,7 +4,8 @@ Produce is the most frequent request, and the general codec costs several times 
 of its path. Kafka's schema: `ProduceResponse.json`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import islice
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
@@ -13,7 +14,7 @@ from uuid import UUID
 from protocol import messages
 from protocol.codec import encode_body, encode_unsigned_varint
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_range
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_range, paced_stream
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -29,10 +30,11 @@ _pack_result_start = Struct(">ihqqqB").pack
 """Packs the fields of a result, and one byte for no record errors."""
 _pack_result = Struct(">ihqqqBBB").pack
 """The same with no message and no tagged fields."""
-_ONE_BYTE = tuple(encode_unsigned_varint(value) for value in range(0x80))
 # No throttle time, no tagged fields.
 _NOT_THROTTLED = b"\x00\x00\x00\x00\x00"
 _NO_TOPIC_ID = UUID(int=0)
+_PACKED_TOGETHER = 64
+"""Results that one call packs."""
 
 
 class RecordError(NamedTuple):
@@ -50,6 +52,10 @@ TopicResultFields: TypeAlias = tuple[str, UUID | None, Sequence[ResultFields]]
 """The fields of a `TopicResult`."""
 
 
+RESULT_FORMAT = "i2xqqqB2x"
+"""A result from version 9 on: index, no error, base offset, append time, start offset, no record
+errors, no message and no tagged fields.
+"""
 APPENDED_FIELDS = 5
 NO_RECORD_ERRORS = 1
 """How an empty array is encoded; the fields of a response are packed in one call."""
@@ -97,10 +103,12 @@ class NodeEndpoint(NamedTuple):
 def partition_results(appended: AppendedFields, refusals: Refusals) -> list[ResultFields]:
     """Return the results of all partitions in the order of the request."""
     results: list[ResultFields] = []
-    begin, fields, no_error = 0, iter(appended), ErrorCode.NONE
-    for at, refusal in (*refusals, (len(appended), None)):
-        for _ in paced_range((at - begin) // APPENDED_FIELDS):
-            index, base_offset, append_time_ms, start_offset, _ = islice(fields, APPENDED_FIELDS)
+    begin, rows, no_error = 0, zip(*[iter(appended)] * APPENDED_FIELDS, strict=True), ErrorCode.NONE
+    for at, refusal in paced_elements([*refusals, (len(appended), None)]):
+        count = (at - begin) // APPENDED_FIELDS
+        for index, base_offset, append_time_ms, start_offset, _ in paced_stream(
+            islice(rows, count)
+        ):
             results.append(
                 (index, no_error, base_offset, append_time_ms, start_offset, None, (), None)
             )
@@ -128,6 +136,40 @@ def encode_response(
 
 
 @may_pause
+def encode_appended(
+    api_version: int,
+    topics: Sequence[tuple[str, UUID | None, AppendedFields]],
+    throttle_time_ms: int = 0,
+) -> bytes:
+    """Encode the body of a response without an error, from version 9 on."""
+    parts = [encode_unsigned_varint(len(topics) + 1)]
+    for name, topic_id, appended in paced_elements(topics):
+        count = len(appended) // APPENDED_FIELDS
+        parts.append(_topic_start(api_version, name, topic_id, count))
+        for at in paced_range(-(-count // _PACKED_TOGETHER)):
+            start = at * _PACKED_TOGETHER * APPENDED_FIELDS
+            fields = appended[start : start + _PACKED_TOGETHER * APPENDED_FIELDS]
+            parts.append(_results_packer(len(fields) // APPENDED_FIELDS)(*fields))
+        parts.append(b"\x00")
+    parts.append(_INT32.pack(throttle_time_ms) + b"\x00" if throttle_time_ms else _NOT_THROTTLED)
+    return b"".join(parts)
+
+
+@cache
+def _results_packer(count: int) -> Callable[..., bytes]:
+    """Return what packs the fields of so many results without an error."""
+    return Struct(f">{RESULT_FORMAT * count}").pack
+
+
+def _topic_start(api_version: int, name: str, topic_id: UUID | None, count: int) -> bytes:
+    if api_version >= TOPIC_ID_VERSION_MIN:
+        return (topic_id or _NO_TOPIC_ID).bytes + encode_unsigned_varint(count + 1)
+    encoded_name = name.encode()
+    size = encode_unsigned_varint(len(encoded_name) + 1)
+    return size + encoded_name + encode_unsigned_varint(count + 1)
+
+
+@may_pause
 def _has_details(topics: Sequence[TopicResultFields]) -> bool:
     """Return whether any error has record errors or a current leader."""
     for _name, _topic_id, results in paced_elements(topics):
@@ -143,15 +185,7 @@ def _encode_flexible(
 ) -> bytes:
     parts = [encode_unsigned_varint(len(topics) + 1)]
     for name, topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
-        if api_version >= TOPIC_ID_VERSION_MIN:
-            parts.append((topic_id or _NO_TOPIC_ID).bytes)
-        else:
-            encoded_name = name.encode()
-            size = len(encoded_name) + 1
-            parts.append(_ONE_BYTE[size] if size < 0x80 else encode_unsigned_varint(size))
-            parts.append(encoded_name)
-        count = len(results) + 1
-        parts.append(_ONE_BYTE[count] if count < 0x80 else encode_unsigned_varint(count))
+        parts.append(_topic_start(api_version, name, topic_id, len(results)))
         for index, error_code, base_offset, append_time_ms, start_offset, message, _, _ in (
             results if len(results) <= LOOK_EVERY else paced_elements(results)
         ):

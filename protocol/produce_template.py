@@ -7,7 +7,7 @@ from uuid import UUID
 
 from protocol.codec import DecodeError, encode_unsigned_varint, header_fields
 from protocol.pacing import may_pause
-from protocol.produce import FLEXIBLE_VERSION_MIN, AppendedFields
+from protocol.produce import FLEXIBLE_VERSION_MIN, RESULT_FORMAT, AppendedFields
 from protocol.produce_decoder import decode_batches
 from protocol.records import HEADER_FORMAT
 
@@ -16,8 +16,6 @@ _CONSTANT_AT = 8
 """Where a frame goes on behind API key, version and correlation id."""
 _HEADER = "iix"
 """Size of the frame, correlation id, no tagged fields."""
-_RESULT = "i2xqqqB2x"
-"""Index, no error, base offset, append time, start offset, no record errors, message and tags."""
 _END = "6x"
 """No tagged fields of the topic, no throttle time, no tagged fields of the response."""
 _SIZE_BYTES = 4
@@ -105,7 +103,7 @@ class ProduceTemplate(NamedTuple):
 
 
 def _response_packer(topic_start: bytes, partition_count: int) -> PackResponse:
-    frame = Struct(f">{_HEADER}{len(topic_start)}s{_RESULT * partition_count}{_END}")
+    frame = Struct(f">{_HEADER}{len(topic_start)}s{RESULT_FORMAT * partition_count}{_END}")
     pack, size = frame.pack, frame.size - _SIZE_BYTES
 
     def pack_all(correlation_id: int, appended: AppendedFields) -> bytes:

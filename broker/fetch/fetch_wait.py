@@ -35,11 +35,13 @@ def read_or_wait(fetch: Fetch) -> object:
 @may_pause
 def _respond_later(fetch: Fetch, pending: PendingResponse) -> None:
     response = _read_or_wait(fetch)
-    if isinstance(response, PendingResponse):  # its batches were deleted during a pause
+    if not isinstance(response, PendingResponse):
+        pending.complete(response)
+    elif pending.is_done:  # the client has disconnected during a pause
+        response.cancel()
+    else:  # its batches were deleted during a pause
         pending.follow(response)
         response.attach(pending.complete)
-    else:
-        pending.complete(response)
 
 
 @may_pause

@@ -68,10 +68,13 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY, may_pause, paced, paced_elements
 from protocol.produce import (
+    FLEXIBLE_VERSION_MIN,
+    AppendedFields,
     NodeEndpoint,
     PartitionResult,
     ResultFields,
     TopicResultFields,
+    encode_appended,
     partition_results,
 )
 from protocol.produce_decoder import TopicBatches
@@ -111,6 +114,7 @@ def handle_produce(
             topics, topic_results, has_error = (), _failed(requested, batches), True
         else:
             topics, refused_partitions = batches
+    stored: list[tuple[str, UUID | None, AppendedFields]] = []
     find_topic, has_authorizer = cluster.topics.find, cluster.authorizer is not None
     for name, topic_id, parts in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         topic = find_topic(name, topic_id)
@@ -128,6 +132,9 @@ def handle_produce(
             appended, refusals = accept_batches(
                 context, cluster, topic, parts, frame, acks, transactional_id, is_plain
             )
+            if not (refusals or topic_results or refused_partitions):
+                stored.append((name, topic_id, appended))
+                continue
             results = partition_results(appended, refusals)
             has_error = has_error or bool(refusals)
         if refused_partitions:
@@ -137,6 +144,12 @@ def handle_produce(
         topic_results.append((name, topic_id, results))
     if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, expects_response=acks != 0)
+    if acks and not topic_results and version >= FLEXIBLE_VERSION_MIN:
+        return encode_appended(version, stored, context.throttle_time_ms)
+    topic_results[:0] = [
+        (name, topic_id, partition_results(appended, []))
+        for name, topic_id, appended in paced(stored)
+    ]
     return encode_results(context, cluster, acks, topic_results, has_error=has_error)
 
 

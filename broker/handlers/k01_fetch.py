@@ -42,7 +42,12 @@ from typing import TypeAlias
 
 from broker.authorization.checks import CLUSTER_ACTION_CLUSTER_BY_TOPIC, READ_TOPIC
 from broker.cluster.cluster import Cluster
-from broker.cluster.fetch_sessions import NO_SESSION_ID, CachedPartition, FetchPartitionData
+from broker.cluster.fetch_sessions import (
+    NO_SESSION_ID,
+    CachedPartition,
+    FetchPartitionData,
+    SentPartition,
+)
 from broker.cluster.topics import Topic
 from broker.fetch.fetch_context import open_fetch_context
 from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
@@ -101,6 +106,8 @@ def handle_fetch(
         for cached in _unknown(to_check, denied, cluster)
     ]
     if unknown:
+        if not params.is_from_follower:
+            unknown = _unknown_ids_first(unknown)
         missing = {cached for cached, _data in unknown}
         known = [cached for cached in paced_elements(known) if cached not in missing]
     nameless = (cached.is_nameless for cached, _data in paced_elements(unknown[:-1]))
@@ -134,6 +141,13 @@ def _unknown(
             topic = None if name is None or name in denied else cluster.topics.get(name)
         if topic is None or topic.partition(cached.partition_index) is None:
             yield cached
+
+
+@may_pause
+def _unknown_ids_first(unknown: list[SentPartition]) -> list[SentPartition]:
+    """Return partitions in the order in which Kafka finds what is wrong with them."""
+    nameless = [sent for sent in paced_elements(unknown) if sent[0].topic_name is None]
+    return nameless + [sent for sent in paced_elements(unknown) if sent[0].topic_name is not None]
 
 
 def _error_of(cached: CachedPartition, denied: Collection[str | None]) -> ErrorCode:

@@ -1,8 +1,8 @@
 """Random changes of topics while their leaders are lost: what each elected replica still has.
 
 Brokers 2 and 3 have the replicas, and broker 1 is the controller. Of the two one stops, and records
-are written that it does not have. Then the other one stops, and whoever returns first may lead: an
-unclean election, or one of an eligible leader replica.
+are written that it does not have. Then the other one stops, and the first one that returns may
+lead: an unclean election, or one of an eligible leader replica.
 """
 
 import random

@@ -43,10 +43,8 @@ COMMANDS = (
     "--alter --ip-defaults --delete-config connection_creation_rate",
     "--alter --broker-defaults --delete-config message.max.bytes",
     "--alter --group ~g --delete-config consumer.session.timeout.ms",
-    (
-        "--alter --user ~u --add-config"
-        " SCRAM-SHA-256=[iterations=8192,password=a],SCRAM-SHA-512=[password=b]"
-    ),
+    "--alter --user ~u --add-config SCRAM-SHA-256=[iterations=8192,password=a]",
+    "--alter --user ~u --add-config SCRAM-SHA-512=[password=b]",
     "--describe --user ~u",
     "--describe --entity-type users",
     "--alter --user ~u --delete-config SCRAM-SHA-512",
@@ -63,6 +61,7 @@ ERRORS = (
     "--alter --user-defaults --add-config SCRAM-SHA-256=[password=a]",
     "--alter --user u --add-config SCRAM-SHA-256=[iterations=9,password=a]",
     "--alter --user nobody --delete-config SCRAM-SHA-256",
+    "--alter --user u --add-config SCRAM-SHA-256=[password=a],SCRAM-SHA-512=[password=b]",
 )
 
 

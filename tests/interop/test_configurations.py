@@ -250,7 +250,7 @@ PROVIDER = "config.providers.f.class"
 PROVIDER_CLASS = "org.apache.kafka.common.config.provider.FileConfigProvider"
 
 
-@of_both_releases
+@pytest.mark.parametrize("release", ["4.4"])
 def test_values_of_a_file_are_described_alike(pair: Pair, tmp_path: Path) -> None:
     """Kafka checks a value of a change with the providers of the change."""
     path = tmp_path / "limits.properties"

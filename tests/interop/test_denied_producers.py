@@ -1,4 +1,4 @@
-"""A real producer, whose rights an administrator takes away and gives back."""
+"""A real producer, whose rights an administrator removes and gives back."""
 
 from typing import Any
 

@@ -205,6 +205,43 @@ def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
         check_internal_topics(kafka)
 
 
+@pytest.mark.long
+def test_counts_go_on_from_a_changelog_that_was_compacted(
+    word_count: WordCount, topic: str
+) -> None:
+    """An instance without state restores it: a count that was lost would begin at 1 again."""
+    with MockKafka(brokers=1) as kafka:
+        run = Run(kafka, topic, replicas=1)
+        to_count = (kafka.bootstrap_servers, topic, APPLICATIONS)
+        with word_count.instance("first", *to_count, FAST) as first:
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+            eventually(lambda: not has_open_transactions(kafka))
+            first.kill()
+        for application in APPLICATIONS:
+            changelog = f"{application}-counts-changelog"
+            before = last_values(kafka, changelog)
+            assert sum(found.removed_records for found in kafka.compact(changelog)) > 0
+            assert last_values(kafka, changelog) == before
+        with word_count.instance("second", *to_count, FAST) as second:
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+        assert first.errors == second.errors == []
+        assert run.results("once") == {
+            key: list(range(1, count + 1)) for key, count in run.feed.word_counts.items()
+        }
+
+
+def has_open_transactions(kafka: MockKafka) -> bool:
+    return any(entry.state == "Ongoing" for entry in kafka.transactions())
+
+
+def last_values(kafka: MockKafka, topic: str) -> dict[bytes | None, bytes | None]:
+    """Return the last committed value of each key."""
+    records = kafka.records(topic, isolation_level="read_committed")
+    return {record.key: record.value for record in records}
+
+
 def has_standby_tasks(kafka: MockKafka, application: str) -> bool:
     """Return whether each task with state has its standby task."""
     return standby_tasks(kafka, application) == 2

@@ -92,3 +92,29 @@ def test_results_are_in_the_order_of_the_request(found: list[produce.PartitionRe
             appended += (result.partition_index, *result[2:5], produce.NO_RECORD_ERRORS)
 
     assert produce.partition_results(appended, refusals) == found
+
+
+@given(
+    st.sampled_from(range(9, 14)),
+    st.lists(
+        st.tuples(topic_names, st.uuids(), st.lists(results) | st.lists(results, min_size=130)),
+        max_size=3,
+    ),
+    st.integers(0, 99),
+)
+def test_results_without_errors_are_encoded_together(
+    version: int, topics: list[tuple[str, UUID, list[produce.PartitionResult]]], throttle: int
+) -> None:
+    stored: list[tuple[str, UUID | None, produce.AppendedFields]] = []
+    named: list[produce.TopicResult] = []
+    for name, topic_id, found in topics:
+        appended: produce.AppendedFields = []
+        for result in found:
+            appended += (result.partition_index, *result[2:5], produce.NO_RECORD_ERRORS)
+        stored.append((name, topic_id, appended))
+        fields: Any = produce.partition_results(appended, [])
+        named.append(produce.TopicResult(name, topic_id, fields))
+
+    body = produce.encode_appended(version, stored, throttle)
+
+    assert body == produce.encode_response(version, named, throttle)

@@ -23,9 +23,9 @@ from producer_state.rules import APPEND
 from protocol import messages, pacing, records
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
+from tests.broker.acl_cluster import set_denied
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 from tests.broker.dispatch.produce_runs import fields_of_line
-from tests.broker.handlers.acl_cluster import set_denied
 
 PARTITIONS = 3
 FRAME_BYTES_MAX = 1 << 20

@@ -110,6 +110,10 @@ def test_a_session_of_one_partition_goes_on_the_same_way_without_a_replay(
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(steps, max_size=15), st.lists(st.one_of(steps, losses), max_size=15))
+@example(
+    [*[produce()] * 2, *[fetch(version=7, max_wait_ms=100, min_bytes=200)] * 2],
+    [("lose", {"connection": 0})],
+)
 def test_changes_between_the_turns_of_a_request_leave_nothing_broken(
     found: list[Step], between: list[Step]
 ) -> None:

@@ -13,6 +13,7 @@ from broker.request.context import RequestContext
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import AUTHORIZER, allow
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, request_frame
 from tests.broker.transactional_driver import TransactionDriver, transactional_cluster
@@ -120,6 +121,15 @@ def test_a_transaction_completes_when_the_coordinator_has_a_response(
     assert (driver.markers, driver.state) == (markers, f"Complete{outcome}")
     assert driver.fetch(0).aborted == ([] if commit else [(0, 0)])
     assert driver.init()[0] == NONE
+
+
+def test_a_coordinator_needs_no_rule_to_write_its_markers() -> None:
+    cluster = transactional_cluster(2, **AUTHORIZER)
+    allow(cluster, "ALL TOPIC t", "ALL TRANSACTIONAL_ID tx")
+    driver = FaultyDriver(cluster)
+    driver.end_with_fault(delay_request_ms=500)
+    driver.advance_to(500)
+    assert (driver.markers, driver.state) == (1, "CompleteCommit")
 
 
 @pytest.mark.parametrize("fault", [{"oversize_bytes": 3}, {"throttle_time_ms": 500}], ids=str)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from broker.authorization.acl import CLUSTER_NAME, PermissionType
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from broker.cluster.transactions import follow_leaders
@@ -41,16 +42,21 @@ class DenialDriver:
 
     def deny(self, right: str) -> None:
         """Add a rule that denies one right."""
-        self.allow(right)
-        assert self.cluster.authorizer is not None
-        rule = self.cluster.authorizer.acls()[-1]
-        self.cluster.authorizer.add(replace(rule, permission_type=PermissionType.DENY))
+        deny(self.cluster, right)
 
     def forbid_all(self) -> None:
         """Remove all that the client may do."""
-        assert self.cluster.authorizer is not None
-        for rule in self.cluster.authorizer.acls():
-            self.cluster.authorizer.remove(rule)
+        forbid_all(self.cluster)
+
+    def take_shortcut(self, api_key: ApiKey, version: int, **fields: Any) -> bool:
+        """Return whether the shortcut of an API takes a request."""
+        body = messages.request_class(api_key)(version=version, **fields).encode(version=version)
+        context = make_context(api_key, version, now_ms=self.now_ms)
+        shortcut = ROUTES[api_key].shortcut
+        assert shortcut is not None
+        response = shortcut(context, bytes(body), 0, len(body), self.cluster)
+        self.noted = noted(context)
+        return response is not None
 
     def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
         """Send a request; return its response. Both are encoded and decoded."""
@@ -71,6 +77,21 @@ class DenialDriver:
         if not isinstance(response, bytes | bytearray):
             response = response.encode(version=version)
         return messages.response_class(api_key).decode(bytes(response), version=version)
+
+
+def deny(cluster: Cluster, right: str) -> None:
+    """Add a rule that denies every client one right."""
+    allow(cluster, right)
+    assert cluster.authorizer is not None
+    rule = cluster.authorizer.acls()[-1]
+    cluster.authorizer.add(replace(rule, permission_type=PermissionType.DENY))
+
+
+def forbid_all(cluster: Cluster) -> None:
+    """Remove all rules."""
+    assert cluster.authorizer is not None
+    for rule in cluster.authorizer.acls():
+        cluster.authorizer.remove(rule)
 
 
 def noted_right(right: str) -> str:

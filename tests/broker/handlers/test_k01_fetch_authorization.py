@@ -10,8 +10,8 @@ from broker.cluster.cluster import Cluster
 from broker.pending_response import PendingResponse
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.handlers.fetch_driver import append, ask, parts, reread, session_of, values
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -54,6 +54,17 @@ def test_a_topic_that_does_not_exist_is_denied_by_its_name() -> None:
 def test_a_topic_id_that_does_not_exist_is_unknown_to_everybody() -> None:
     response = ask(cluster_with_topics(), {0: 0}, version=13, topic_id=UUID(int=99))
     assert codes(response) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+
+
+def test_topic_ids_that_do_not_exist_come_before_what_is_denied() -> None:
+    cluster = cluster_with_topics()
+    session_id = session_of(cluster, {0: 0}, version=17)
+    rest: dict[str, Any] = {"session_id": session_id, "session_epoch": 1, "version": 17}
+    response = ask(cluster, {0: 0}, topic_id=UUID(int=99), **rest)
+    found = [(topic.topic_id, topic.partitions[0].error_code) for topic in response.responses]
+    known = cluster.topics.get("t")
+    assert known is not None
+    assert found == [(UUID(int=99), ErrorCode.UNKNOWN_TOPIC_ID), (known.topic_id, DENIED)]
 
 
 @pytest.mark.parametrize("version", [9, 12, 18])

@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -7,15 +9,17 @@ from broker.authorization.checks import ALTER_CLUSTER, READ_TOPIC, WRITE_TOPIC, 
 from broker.errors import Refusal
 from broker.request.authorization import (
     authorized_operations,
+    denied_names,
     is_allowed,
     may_any,
+    partition_by_authorized,
     refuse_cluster_operation,
 )
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 SUPPORTED = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
 
@@ -106,3 +110,31 @@ def test_authorized_operations_are_those_of_rules_and_what_they_imply() -> None:
     found = authorized_operations(context, cluster, ResourceType.TOPIC, "t", SUPPORTED)
     assert found == {AclOperation.READ, AclOperation.DESCRIBE}
     assert context.denials == ()
+
+
+def test_each_name_is_asked_about_once() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of()
+    authorizer_of(cluster).add(acl("t", principal="User:alice"))
+    assert denied_names(context, cluster, READ_TOPIC, ["u", "t", "u", "v"]) == {"u", "v"}
+    assert [denial.resource_name for denial in context.denials] == ["u", "v"]
+    found = partition_by_authorized(context, cluster, READ_TOPIC, ["u", "t", "u", "v"], str)
+    assert found == (["t"], ["u", "u", "v"])
+
+
+def test_without_an_authorizer_no_name_is_read() -> None:
+    def names() -> Iterator[str]:
+        raise AssertionError
+        yield ""
+
+    cluster, context = make_cluster(1), context_of()
+    assert not denied_names(context, cluster, READ_TOPIC, names())
+    topics = ["u", "t"]
+    allowed, denied = partition_by_authorized(context, cluster, READ_TOPIC, topics, str)
+    assert allowed is topics
+    assert not denied
+
+
+def test_brokers_of_the_cluster_may_do_everything() -> None:
+    cluster = acl_cluster(super_users="")
+    context = make_context(ApiKey.WRITE_TXN_MARKERS, 1, connection_id=-1)
+    assert is_allowed(context, cluster, ALTER_CLUSTER)
