@@ -12,8 +12,8 @@ Behaviour:
       partition without a leader has leader -1 and no error.
     - Eligible leader replicas left the ISR while it was smaller than min.insync.replicas. The last
       known eligible one is the last leader of a partition whose ISR became empty (KIP-966).
-    - Without DESCRIBE on a topic it gets TOPIC_AUTHORIZATION_FAILED, after all others, and a list
-      of all topics leaves it out. Such results are not counted, so every page has them.
+    - Without DESCRIBE on a topic it gets TOPIC_AUTHORIZATION_FAILED, after all others in the order
+      of Kafka's hash set, and a list of all topics leaves it out. Such results are not counted, so every page has them.
     - Authorized operations are those that the client may do: all without an authorizer.
 """
 
@@ -33,6 +33,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.pacing import may_pause, paced
 
 _Response = messages.DescribeTopicPartitionsResponse
@@ -66,6 +67,7 @@ def handle_describe_topic_partitions(
     topics = [_describe(context, cluster, entry) for entry in paced(entries)]
     if requested_names:
         error_code = DESCRIBE_TOPIC.error_code
+        denied_names = in_hash_order(denied_names, string_hash)
         topics += [_refused(version, name, error_code) for name in paced(denied_names)]
     return _Response(
         version=version,

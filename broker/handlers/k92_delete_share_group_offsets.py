@@ -6,8 +6,8 @@ Behaviour:
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
       NON_EMPTY_GROUP. Each topic has its own: TOPIC_AUTHORIZATION_FAILED (the client may not read
-      it), UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE. These come
-      first, in this order of errors.
+      it; before all others), UNKNOWN_TOPIC_OR_PARTITION (also without a state),
+      COORDINATOR_NOT_AVAILABLE (after all others).
     - Without topics the group is not looked at before Kafka 4.2.
 """
 
@@ -69,8 +69,8 @@ def handle_delete_share_group_offsets(
     }
     return _Response(
         responses=refused
-        + [result for result in results if result.error_code]
         + [succeeded[topic_id] for topic_id in in_hash_order(succeeded, uuid_hash)]
+        + [result for result in results if result.error_code]
     )
 
 

@@ -274,16 +274,17 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     *(
         AllowedDifference(
             api,
-            "results",
+            path,
             "Kafka's order is that of a hash map of topic ids, which each cluster chooses",
             kind="order",
         )
-        for api in (
-            "DeleteShareGroupState",
-            "InitializeShareGroupState",
-            "ReadShareGroupState",
-            "ReadShareGroupStateSummary",
-            "WriteShareGroupState",
+        for api, path in (
+            ("*GroupHeartbeat", "assignment.topic_partitions"),
+            ("*ShareGroupState*", "results"),
+            ("DeleteShareGroupOffsets", "responses"),
+            ("DescribeShareGroupOffsets", "groups[].topics"),
+            ("ShareAcknowledge", "responses"),
+            ("ShareFetch", "responses"),
         )
     ),
     *(

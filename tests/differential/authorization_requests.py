@@ -7,7 +7,9 @@ preparations of an API make.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.differential.conversation import Send, Step
+import msgspec
+
+from tests.differential.conversation import Send, Step, Wait
 from tests.differential.preparations import (
     DEFAULT_PREPARATIONS,
     PREPARATIONS,
@@ -35,6 +37,7 @@ _NAMES = ("~a", "~b")
 _IDS = ("topic_id#0", "topic_id#1")
 _PRODUCER = {"producer_id": "producer_id#0", "producer_epoch": 0}
 _TRANSACTION = {"transactional_id": TRANSACTIONAL_ID, **_PRODUCER}
+_SHARE_STATE_MS = 300
 _SUPER = "r"
 """The connection of a super user who authenticates."""
 
@@ -391,13 +394,13 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
         ),
     ),
     "CreateDelegationToken": (
-        (2, {"max_lifetime_ms": 100_000_000}),
+        (2, {"max_lifetime_ms": 300_000}),
         (
             LATEST,
             {
                 "owner_principal_type": "User",
                 "owner_principal_name": "~v",
-                "max_lifetime_ms": 100_000_000,
+                "max_lifetime_ms": 300_000,
             },
         ),
         (
@@ -405,7 +408,7 @@ REQUESTS: Mapping[str, Sequence[Request]] = {
             {
                 "owner_principal_type": "User",
                 "owner_principal_name": "~owner",
-                "max_lifetime_ms": 100_000_000,
+                "max_lifetime_ms": 300_000,
             },
         ),
     ),
@@ -676,7 +679,26 @@ DESTRUCTIVE = frozenset({"DeleteGroups", "DeleteTopics", "OffsetDelete"})
 def _token(_versions: Versions) -> list[Step]:
     """Create a delegation token of `~owner`."""
     owner = {"owner_principal_type": "User", "owner_principal_name": "~owner"}
-    return [Send("CreateDelegationToken", 3, {**owner, "max_lifetime_ms": 100_000_000}, _SUPER)]
+    return [Send("CreateDelegationToken", 3, {**owner, "max_lifetime_ms": 300_000}, _SUPER)]
+
+
+def _share_member(_versions: Versions) -> list[Step]:
+    """Join a share group, and come again until its partitions are assigned."""
+    member = {"group_id": "~g", "member_id": SHARE_MEMBER}
+    joined = Send("ShareGroupHeartbeat", 1, {**member, "subscribed_topic_names": list(_NAMES)})
+    steps: list[Step] = [joined]
+    for epoch in (2, 3, 4):
+        steps.append(Wait(_SHARE_STATE_MS))
+        steps.append(Send("ShareGroupHeartbeat", 1, {**member, "member_epoch": epoch}))
+    return steps
+
+
+def _share_session(versions: Versions) -> list[Step]:
+    """Read one topic after the other, so that the share partitions of both are there."""
+    config, fetch = _one_share_session(versions)
+    assert isinstance(fetch, Send)
+    arguments = {**fetch.arguments, "topics": _SHARE_PARTITIONS[1:]}
+    return [config, fetch, msgspec.structs.replace(fetch, arguments=arguments)]
 
 
 def _left_share_group(_versions: Versions) -> list[Step]:
@@ -685,6 +707,7 @@ def _left_share_group(_versions: Versions) -> list[Step]:
     return [Send("ShareGroupHeartbeat", 1, left)]
 
 
+_topic_ids, _records, _, _one_share_session = PREPARATIONS["ShareFetch"]
 _PREPARATIONS: Mapping[str, Sequence[Preparation]] = {
     "DescribeDelegationToken": (_token,),
     "CreateDelegationToken": (),
@@ -702,8 +725,13 @@ _PREPARATIONS: Mapping[str, Sequence[Preparation]] = {
     "FindCoordinator": (),
     "ConsumerGroupDescribe": PREPARATIONS["ConsumerGroupDescribe"][:2],
     "StreamsGroupHeartbeat": PREPARATIONS["StreamsGroupHeartbeat"][:1],
-    "AlterShareGroupOffsets": (*PREPARATIONS["AlterShareGroupOffsets"], _left_share_group),
-    "DeleteShareGroupOffsets": (*PREPARATIONS["DeleteShareGroupOffsets"], _left_share_group),
+    "ShareGroupDescribe": (_topic_ids, _share_member),
+    "ShareGroupHeartbeat": (_topic_ids, _share_member),
+    "ShareFetch": (_topic_ids, _records, _share_member, _share_session),
+    "ShareAcknowledge": (_topic_ids, _records, _share_member, _share_session),
+    "DescribeShareGroupOffsets": (_topic_ids, _records, _share_member),
+    "AlterShareGroupOffsets": (_topic_ids, _share_member, _left_share_group),
+    "DeleteShareGroupOffsets": (_topic_ids, _share_member, _left_share_group),
 }
 
 

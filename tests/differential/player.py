@@ -52,6 +52,7 @@ _HAS_LATER_EFFECTS = frozenset(
         "IncrementalAlterConfigs",
         "InitProducerId",
         "Metadata",
+        "StreamsGroupHeartbeat",
         "UpdateFeatures",
     }
 )
@@ -236,7 +237,8 @@ class Play:
             # Kafka's followers learn the high watermark from their next fetch.
             or (step.api == "Produce" and self._has_several_brokers)
         ):
-            if step.api == "CreateTopics" and not self._has_several_brokers:
+            is_new = step.api == "CreateTopics" and not step.arguments.get("validate_only")
+            if is_new and not self._has_several_brokers:
                 self._wait_for_leaders(response[1])
             time.sleep(self._cluster.settle_s)
         return response

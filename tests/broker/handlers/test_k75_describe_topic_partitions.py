@@ -143,9 +143,9 @@ def test_a_name_that_may_not_be_described_is_denied_whether_or_not_it_exists() -
     assert topics_of(response) == [
         ("b", ErrorCode.NONE, [0]),
         ("gone", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
-        ("__consumer_offsets", DENIED, []),
         ("a", DENIED, []),
         ("bad name", DENIED, []),
+        ("__consumer_offsets", DENIED, []),
     ]
     assert not any(topic.is_internal for topic in response.topics)
     assert response.topics[-1].topic_authorized_operations == NOT_REQUESTED
