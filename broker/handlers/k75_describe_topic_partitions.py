@@ -13,7 +13,8 @@ Behaviour:
     - Eligible leader replicas left the ISR while it was smaller than min.insync.replicas. The last
       known eligible one is the last leader of a partition whose ISR became empty (KIP-966).
     - Without DESCRIBE on a topic it gets TOPIC_AUTHORIZATION_FAILED, after all others in the order
-      of Kafka's hash set, and a list of all topics leaves it out. Such results are not counted, so every page has them.
+      of Kafka's hash set, and a list of all topics leaves it out. Such results are not counted, so
+      every page has them.
     - Authorized operations are those that the client may do: all without an authorizer.
 """
 

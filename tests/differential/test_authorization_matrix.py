@@ -40,21 +40,21 @@ def cluster() -> Iterator[ComparedCluster]:
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """What the authorizer is asked while the test runs, except for lists of operations."""
-    asked: Calls = set()
+    calls: Calls = set()
     for name in ("authorize", "authorize_by_resource_type"):
-        monkeypatch.setattr(Authorizer, name, noting(getattr(Authorizer, name), asked))
+        monkeypatch.setattr(Authorizer, name, noting(getattr(Authorizer, name), calls))
     for module in list(sys.modules.values()):
         if getattr(module, "authorized_operations", None) is authorized_operations:
             monkeypatch.setattr(module, "authorized_operations", all_supported)
-    return asked
+    return calls
 
 
-def noting(ask: Any, asked: Calls) -> Any:
+def noting(ask: Any, calls: Calls) -> Any:
     def note(
         authorizer: Authorizer, principal: str, host: str, operation: int, kind: int, *rest: Any
     ) -> Any:
         if principal not in authorizer.super_users:
-            asked.add((int(operation), int(kind)))
+            calls.add((int(operation), int(kind)))
         return ask(authorizer, principal, host, operation, kind, *rest)
 
     return note
