@@ -21,7 +21,7 @@ def table() -> str:
     """Return the lists as Markdown tables."""
     lines = ["| API | field | reason |", "|-----|-------|--------|"]
     for allowed in ALLOWED_DIFFERENCES:
-        api = "all" if allowed.api == "*" else allowed.api
+        api = "all" if allowed.api == "*" else allowed.api.replace("*", "\\*")
         field = "the whole response" if allowed.path == "response" else f"`{allowed.path}`"
         field += {"order": ", its order"}.get(allowed.kind, "")
         if allowed.place != "*":

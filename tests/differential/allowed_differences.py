@@ -285,6 +285,7 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("DescribeShareGroupOffsets", "groups[].topics"),
             ("ShareAcknowledge", "responses"),
             ("ShareFetch", "responses"),
+            ("ShareGroupDescribe", "groups[].members[].assignment.topic_partitions"),
         )
     ),
     *(

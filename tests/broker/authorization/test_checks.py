@@ -1,13 +1,21 @@
 """The table of what requests are authorized for."""
 
 import re
+from pathlib import Path
 
 from broker.authorization import checks
 from broker.authorization.acl import AclOperation, ResourceType
 from broker.authorization.checks import Check
+from scripts import authorization_table
 
 CHECKS = {name: value for name, value in vars(checks).items() if isinstance(value, Check)}
 NOT_OF_RULES = {AclOperation.UNKNOWN, AclOperation.ANY, AclOperation.ALL}
+PAGE = (Path(__file__).parents[3] / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_the_documents_is_up_to_date() -> None:
+    assert "| CreateTopics | CREATE | TOPIC | TOPIC_AUTHORIZATION_FAILED |" in PAGE
+    assert authorization_table.render(PAGE) == PAGE, "run python -m scripts.authorization_table"
 
 
 def test_a_check_has_the_name_of_its_operation_and_its_type() -> None:

@@ -23,7 +23,7 @@ def test_the_offsets_of_an_empty_group_are_deleted() -> None:
     assert delete(driver, TOPIC).error_code == ErrorCode.NON_EMPTY_GROUP
     driver.heartbeat(1, -1)
 
-    missing, deleted = delete(driver, TOPIC, "missing").responses
+    deleted, missing = delete(driver, TOPIC, "missing").responses
     (again,) = delete(driver, TOPIC).responses
 
     assert (deleted.error_code, deleted.topic_id) == (0, driver.topic.topic_id)
