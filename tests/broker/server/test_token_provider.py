@@ -111,6 +111,24 @@ async def test_after_an_error_the_endpoint_is_asked_again(body: bytes | None) ->
         assert keys.keys(0) == (TWO,)
 
 
+async def test_unknown_keys_add_no_retries_while_the_endpoint_is_out_of_order() -> None:
+    async with running() as provider:
+        timers = Timers()
+        providers = TokenProviders(timers)
+        keys = await providers.keys(provider.settings())
+        providers.start(0)
+        provider.body = None
+        for number in range(5):
+            keys.miss(f"key {number}", number)
+            await until(providers)
+        assert len(timers) == 2  # the interval, and one more attempt
+        provider.body = key_set(TWO)
+        timers.run_due(104)
+        await until(providers)
+        assert keys.keys(0) == (TWO,)
+        assert len(timers) == 1
+
+
 async def test_a_start_without_keys_is_an_error(tmp_path: Path) -> None:
     async with running() as provider:
         provider.body = None
