@@ -8,6 +8,7 @@ with an unknown key. It does so in a thread, so that no request waits. Source: K
 import asyncio
 import urllib.request
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -109,6 +110,9 @@ async def _first_keys(url: str) -> Keys:
 
 def _fetch(url: str) -> bytes:
     """Return the body of a URL, which was checked before; OSError if there is none."""
-    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - see token_settings
-        body: bytes = response.read(KEY_SET_BYTES_MAX + 1)
-        return body
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - see token_settings
+            body: bytes = response.read(KEY_SET_BYTES_MAX + 1)
+            return body
+    except HTTPException as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error

@@ -140,6 +140,20 @@ async def test_a_start_without_keys_is_an_error(tmp_path: Path) -> None:
             await providers.keys(missing)
 
 
+async def test_an_endpoint_that_does_not_speak_http_is_an_error() -> None:
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"no status line\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(respond, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        settings = ProviderSettings(f"http://127.0.0.1:{port}/keys", 1, 1, 1)
+        with pytest.raises(ConfigError, match="no status line"):
+            await TokenProviders(Timers()).keys(settings)
+
+
 async def test_a_file_may_have_a_space_in_its_name(tmp_path: Path) -> None:
     (tmp_path / "the keys.json").write_bytes(key_set(ONE))
     settings = ProviderSettings(f"file://{tmp_path}/the%20keys.json", 1, 1, 1)
