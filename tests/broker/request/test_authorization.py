@@ -79,6 +79,16 @@ def test_a_denial_is_a_line_of_the_log() -> None:
     ]
 
 
+def test_a_long_name_is_noted_in_part() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of("p" * 300)
+    with capture_logs() as lines:
+        is_allowed(context, cluster, READ_TOPIC, "t" * 255)
+        is_allowed(context, cluster, READ_TOPIC, "t" * 30_000)
+    assert [denial.resource_name for denial in context.denials] == ["t" * 255, "t" * 255 + "..."]
+    assert lines[1]["resource"] == f"TOPIC:{'t' * 255}..."
+    assert lines[1]["principal"] == f"User:{'p' * 255}..."
+
+
 def test_an_operation_on_the_cluster_is_refused_with_its_error() -> None:
     cluster = acl_cluster(super_users="")
     refusal = refuse_cluster_operation(context_of(), cluster, ALTER_CLUSTER)
