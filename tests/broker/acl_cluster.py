@@ -24,9 +24,9 @@ AUTHORIZER = {
 CLIENT = "User:ANONYMOUS"
 
 
-def make_acl_cluster(*rights: str, broker_count: int = 1, **overrides: str) -> Cluster:
+def make_acl_cluster(*rights: str, **overrides: str) -> Cluster:
     """Return a cluster whose clients may do `rights`, and nothing else; keys have dots."""
-    cluster = make_cluster(broker_count, **AUTHORIZER, **overrides)
+    cluster = make_cluster(1, **AUTHORIZER, **overrides)
     allow(cluster, *rights)
     return cluster
 
