@@ -26,7 +26,7 @@ CLIENT = "User:ANONYMOUS"
 
 def make_acl_cluster(*rights: str, **overrides: str) -> Cluster:
     """Return a cluster whose clients may do `rights`, and nothing else; keys have dots."""
-    cluster = make_cluster(1, **AUTHORIZER, **overrides)
+    cluster = make_cluster(**AUTHORIZER, **overrides)
     allow(cluster, *rights)
     return cluster
 
