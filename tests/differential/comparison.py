@@ -41,7 +41,15 @@ _NAMES: dict[int, str] = {int(key): name for key, name in API_NAMES.items()}
 _ABSENT = "absent"
 _NO_FIELDS = "connection"
 _ORDERED_BY_HASH_OF_NAME = frozenset(
-    {"ConsumerGroupDescribe", "DeleteGroups", "DescribeGroups", "ShareGroupDescribe"}
+    {
+        "ConsumerGroupDescribe",
+        "CreateTopics",
+        "DeleteGroups",
+        "DescribeGroups",
+        "DescribeTopicPartitions",
+        "ShareGroupDescribe",
+        "StreamsGroupDescribe",
+    }
 )
 
 
