@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import authorization_table
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 TOP_FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"artifacts"}
@@ -90,3 +92,10 @@ def test_the_index_lists_every_page() -> None:
     }
     pages = {path for path in DOCUMENTS if path.parent != ROOT and path != index}
     assert not pages - linked
+
+
+def test_the_table_of_checks_is_fresh() -> None:
+    page = authorization_table.TARGET.read_text(encoding="utf-8")
+    fresh = authorization_table.render(page)
+    assert page == fresh, "run: python -m scripts.authorization_table"
+    assert "| Produce | WRITE | TOPIC | TOPIC_AUTHORIZATION_FAILED |" in fresh

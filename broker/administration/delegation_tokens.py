@@ -13,14 +13,16 @@ from broker.cluster.cluster import Cluster
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.request.session import ANONYMOUS
-from broker.security.delegation_tokens import DelegationToken, DelegationTokens, Principal
+from broker.security.delegation_tokens import (
+    USER_TYPE,
+    DelegationToken,
+    DelegationTokens,
+    Principal,
+)
 from protocol.errors import ErrorCode
 
 NO_TIMESTAMP = -1
 """The timestamps of a response to a connection that may not ask for tokens."""
-
-USER_TYPE = "User"
-"""The type of all principals that authenticate."""
 
 
 def requester_of(context: RequestContext) -> Principal:

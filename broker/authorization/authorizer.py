@@ -6,7 +6,7 @@ Sources: `org.apache.kafka.metadata.authorizer.StandardAuthorizerData` and `AclC
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from broker.authorization.acl import (
     WILDCARD,
@@ -26,7 +26,7 @@ DEFAULT_ALLOW = "DefaultAllow"
 DEFAULT_DENY = "DefaultDeny"
 
 REMEMBERED_MAX = 10_000
-"""How many decisions are remembered."""
+"""How many decisions about resources are remembered, and how many about types."""
 REMEMBERED_LENGTH_MAX = 255
 """The most characters of the principal and the resource of a remembered decision."""
 
@@ -46,6 +46,9 @@ class Decision(NamedTuple):
 
 _AclsByPrincipal = dict[str, dict[Acl, None]]
 _Question = tuple[str, str, AclOperation, ResourceType, str]
+_TypeQuestion = tuple[str, str, AclOperation, ResourceType]
+_AnyQuestion = TypeVar("_AnyQuestion", _Question, _TypeQuestion)
+_Answer = TypeVar("_Answer")
 
 
 class Authorizer:
@@ -66,6 +69,7 @@ class Authorizer:
         self._by_pattern: dict[tuple[ResourceType, PatternType, str], _AclsByPrincipal] = {}
         self._prefix_lengths: dict[ResourceType, Counter[int]] = defaultdict(Counter)
         self._remembered: dict[_Question, Decision] = {}
+        self._remembered_types: dict[_TypeQuestion, bool] = {}
 
     # Decisions -----------------------------------------------------------------------------------
 
@@ -85,10 +89,7 @@ class Authorizer:
         decision = self._remembered.get(question)
         if decision is None:
             decision = self._decide(*question)
-            if max(len(principal), len(resource_name)) <= REMEMBERED_LENGTH_MAX:
-                if len(self._remembered) >= REMEMBERED_MAX:
-                    self._remembered.clear()
-                self._remembered[question] = decision
+            _remember(self._remembered, question, decision, principal, resource_name)
         return decision
 
     def authorize_by_resource_type(
@@ -98,6 +99,17 @@ class Authorizer:
 
         Rules of other operations imply nothing here, as in Kafka.
         """
+        question = (principal, host, operation, resource_type)
+        is_allowed = self._remembered_types.get(question)
+        if is_allowed is None:
+            is_allowed = self._decide_by_resource_type(*question)
+            _remember(self._remembered_types, question, is_allowed, principal)
+        return is_allowed
+
+    def _decide_by_resource_type(
+        self, principal: str, host: str, operation: AclOperation, resource_type: ResourceType
+    ) -> bool:
+        """Look at all rules of a type, of which there may be many."""
         if self.authorize(principal, host, operation, resource_type, _ANY_NAME).is_allowed:
             return True
         host = address_text(host)
@@ -160,7 +172,7 @@ class Authorizer:
     @property
     def remembered_count(self) -> int:
         """How many decisions are remembered."""
-        return len(self._remembered)
+        return len(self._remembered) + len(self._remembered_types)
 
     # Rules ---------------------------------------------------------------------------------------
 
@@ -224,8 +236,22 @@ class Authorizer:
 
     def _note_change(self) -> None:
         self._remembered.clear()
+        self._remembered_types.clear()
         if self.on_change is not None:
             self.on_change()
+
+
+def _remember(
+    remembered: dict[_AnyQuestion, _Answer],
+    question: _AnyQuestion,
+    answer: _Answer,
+    *names: str,
+) -> None:
+    """Keep the answer to a question with these names of a client, unless one of them is long."""
+    if max(map(len, names)) <= REMEMBERED_LENGTH_MAX:
+        if len(remembered) >= REMEMBERED_MAX:
+            remembered.clear()
+        remembered[question] = answer
 
 
 def _of_principal(by_principal: _AclsByPrincipal, principal: str) -> list[Acl]:

@@ -67,6 +67,11 @@ class LateCoordinators:
             rules=lambda: rules_of(release_of(cluster.shared_config)),
         )
 
+    @property
+    def has_share(self) -> bool:
+        """Whether what share groups need has been made."""
+        return "share" in self.__dict__
+
     @cached_property
     def share(self) -> "ShareGroups":
         """What the cluster has for share groups."""
@@ -94,11 +99,11 @@ class LateCoordinators:
 
     def add_share_leader(self, node_id: int) -> None:
         """Prepare a new broker for leading share partitions."""
-        if "share" in self.__dict__:  # else it does so for all brokers when it is made
+        if self.has_share:  # else it does so for all brokers when it is made
             self.share.add_leader(node_id)
 
     def end_share_sessions(self, node_id: int, connection_id: int, now_ms: int) -> None:
         """End the share sessions of a connection to a broker: it has closed."""
-        leader = self.share.leaders.get(node_id) if "share" in self.__dict__ else None
+        leader = self.share.leaders.get(node_id) if self.has_share else None
         if leader is not None:
             leader.disconnect(connection_id, now_ms)

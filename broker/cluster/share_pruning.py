@@ -7,12 +7,15 @@ Source: Kafka's `ShareCoordinatorService`.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.topics import NO_LEADER, Partition
-from broker.share_groups.share_state import SharePartitionKey
 from broker.timers import PeriodicTask
+
+if TYPE_CHECKING:  # see ADR 24
+    from broker.share_groups.share_state import SharePartitionKey
 
 COLD_KEY = "share.coordinator.cold.partition.snapshot.interval.ms"
 PRUNE_KEY = "share.coordinator.state.topic.prune.interval.ms"
@@ -33,13 +36,17 @@ def start_share_tasks(cluster: Cluster, now_ms: int) -> None:
         cluster.timers,
         cold_ms,
         lambda now_ms: _snapshot_cold(cluster, cold_ms, now_ms),
-        lambda: cluster.share.states.next_cold_ms(cold_ms),
+        lambda: (
+            cluster.share.states.next_cold_ms(cold_ms) if cluster.coordinators.has_share else None
+        ),
     ).start(now_ms + cold_ms)
 
 
 def _redundant(cluster: Cluster) -> Iterator[tuple[Partition, int]]:
     """Yield the partitions with records that nobody needs, and the offset of the first needed."""
     topic = cluster.topics.get(SHARE_GROUP_STATE.name)
+    if not cluster.coordinators.has_share:
+        return
     for partition in () if topic is None else topic.partitions:
         if partition.leader_id == NO_LEADER or partition.log.log_end_offset == 0:
             continue
@@ -55,6 +62,8 @@ def _prune(cluster: Cluster, now_ms: int) -> Iterator[None]:
 
 
 def _snapshot_cold(cluster: Cluster, interval_ms: int, now_ms: int) -> Iterator[None]:
+    if not cluster.coordinators.has_share:
+        return
     share = cluster.share
     of_partition: dict[int, list[SharePartitionKey]] = {}
     for key in share.states.keys():  # noqa: SIM118 - it is no mapping

@@ -41,7 +41,8 @@ Behaviour:
 
 Gaps:
     - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
-      at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
+      at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first; the
+      client tries again in both cases.
 """
 
 from collections.abc import Mapping, Sequence

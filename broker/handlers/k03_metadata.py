@@ -222,19 +222,24 @@ def _failed_checks(
 ) -> dict[str, Check]:
     """Return the names that the client may not describe, or not create if `creates`."""
     failed: dict[str, Check] = {}
-    may_create = not creates or is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False)
     for topic in paced(requested):
         if topic.name is None or _has_id(topic):
             continue
         if not is_allowed(context, cluster, DESCRIBE_TOPIC, topic.name):
             failed[topic.name] = DESCRIBE_TOPIC
         elif (
-            not may_create
+            creates
             and cluster.topics.get(topic.name) is None
-            and not is_allowed(context, cluster, CREATE_TOPIC, topic.name)
+            and not _may_create(context, cluster, topic.name)
         ):
             failed[topic.name] = CREATE_TOPIC
     return failed
+
+
+def _may_create(context: RequestContext, cluster: Cluster, name: str) -> bool:
+    return is_allowed(context, cluster, CREATE_CLUSTER, is_noted=False) or is_allowed(
+        context, cluster, CREATE_TOPIC, name
+    )
 
 
 def _brokers(context: RequestContext, cluster: Cluster) -> tuple[tuple[_Broker, ...], str, int]:
@@ -333,7 +338,8 @@ def _find(
         return _describe(cluster, topic, version)
     if topic_name_problem(name) is not None:
         return _missing(version, ErrorCode.INVALID_TOPIC_EXCEPTION, name, _NO_TOPIC_ID)
-    if created is not None:
+    # A topic that was there before a pause may be missing now.
+    if created is not None and _may_create(context, cluster, name):
         _auto_create(context, name, cluster, created)
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 

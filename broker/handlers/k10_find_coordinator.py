@@ -18,7 +18,8 @@ Behaviour:
       permission for cluster actions all keys get CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
-    - Kafka always creates the topic asynchronously. Here the first response names the coordinator.
+    - Kafka always creates the topic asynchronously. Here the first response names the coordinator,
+      so that the first group of a test does not wait for a retry.
 """
 
 from typing import NamedTuple

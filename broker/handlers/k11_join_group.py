@@ -18,9 +18,9 @@ Behaviour:
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
-    - More than 1,000 protocols get INVALID_REQUEST. A subscription of more than 100,000 topics
-      counts as one to all topics.
-    - The reason field is accepted and not used.
+    - More than 1,000 protocols get INVALID_REQUEST, and a subscription of more than 100,000 topics
+      counts as one to all topics: so much costs other clients too much time.
+    - The reason field is accepted and not used; Kafka writes it to its log.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ Behaviour:
       NOT_COORDINATOR.
 
 Gaps:
-    - The reason field is accepted and not used.
+    - The reason field is accepted and not used; Kafka writes it to its log.
 """
 
 from broker.authorization.checks import READ_GROUP

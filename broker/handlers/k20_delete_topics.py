@@ -21,7 +21,7 @@ Behaviour:
       deleted, unless no topic of the request could be looked up.
 
 Gaps:
-    - Kafka shuffles the results.
+    - Kafka shuffles the results; here they are the same in each run.
 """
 
 from broker.administration.deletion import (

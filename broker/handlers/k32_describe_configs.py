@@ -21,7 +21,7 @@ Behaviour:
       release, of those that this broker knows.
 
 Gaps:
-    - A broker logger has an empty list of keys: no logger can be configured.
+    - A broker logger has an empty list of keys: Kafka's loggers are classes of Java.
     - Many keys have no documentation, and the texts of the others differ from Kafka's.
 """
 

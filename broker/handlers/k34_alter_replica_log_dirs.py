@@ -11,7 +11,7 @@ Behaviour:
     - Without ALTER on the cluster every partition gets CLUSTER_AUTHORIZATION_FAILED.
 
 Gaps:
-    - Results come in request order, not in the order of Kafka's hash maps.
+    - Results come in request order, not in the order of Kafka's hash maps, which no client reads.
 """
 
 from broker.administration.log_dirs import move_replica

@@ -15,7 +15,6 @@ Behaviour:
 
 from broker.administration.delegation_tokens import (
     NO_TIMESTAMP,
-    USER_TYPE,
     may_ask,
     may_create_for,
     refusal_of,
@@ -26,7 +25,7 @@ from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.request.session import ANONYMOUS
 from broker.routes import handles
-from broker.security.delegation_tokens import Principal
+from broker.security.delegation_tokens import USER_TYPE, Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -21,7 +21,7 @@ Behaviour:
 Gaps:
     - log.memory.max.bytes and controller.mutation.time.us, which Kafka does not have, cannot be set
       for one of several brokers.
-    - There are no broker loggers: naming one is INVALID_CONFIG.
+    - There are no broker loggers, which are classes of Java: naming one is INVALID_CONFIG.
     - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.
 """
 

@@ -9,7 +9,7 @@ Behaviour:
     - The response is sent at once, also if elections wait in the controller's queue.
 
 Gaps:
-    - The last broker is fenced, but stays registered.
+    - The last broker is fenced, but stays registered: a cluster without brokers answers nobody.
 """
 
 from broker.authorization.checks import ALTER_CLUSTER

@@ -40,6 +40,9 @@ WITH_SECRETS = frozenset(
 SHOWN_BYTES_MAX = 500
 """Bytes of a frame in the text that stands for a message."""
 
+DENIAL_BYTES = 512
+"""As how many bytes of a frame a denial counts, which is more than the request has for it."""
+
 DROPPED_TOGETHER = 64
 """Lines beyond the limit that are kept until somebody looks, or until there are more.
 
@@ -79,7 +82,7 @@ class Journal:
 
     @property
     def byte_count(self) -> int:
-        """Bytes of all frames in the journal."""
+        """Bytes of all frames in the journal, and what the denials of requests count."""
         self._drop_oldest()
         return self._byte_count
 
@@ -144,13 +147,18 @@ class Journal:
             if frame is None and entry.close_reason is None:
                 entry.outcome = Outcome.NO_RESPONSE
             frame_bytes = 0 if frame is None else size_of(frame)
+        denials = entry.kept_context.denials
+        if denials and entry.number >= self._oldest_number:
+            denial_bytes = min(len(denials) * DENIAL_BYTES, self.bytes_max - entry.byte_count)
+            entry.byte_count += denial_bytes
+            self._byte_count += denial_bytes
         if frame is not None and entry.number >= self._oldest_number:
             byte_count = entry.byte_count + frame_bytes
             if byte_count <= self.bytes_max:
                 entry.kept_response, entry.byte_count = frame, byte_count
                 self._byte_count += frame_bytes
-                if self._byte_count > self.bytes_max:
-                    self._drop_oldest()
+        if self._byte_count > self.bytes_max:
+            self._drop_oldest()
         if self._listeners:
             self._changed(entry)
 

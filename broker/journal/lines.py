@@ -52,7 +52,7 @@ class Entry:
     received_ms: int
     frame: bytes | None
     byte_count: int
-    """Of the frames that it holds."""
+    """Of the frames that it holds, and what its denials count."""
     started_ns: int
     ended_ns: int | None
     """When it had its response; None before."""

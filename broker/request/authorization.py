@@ -20,6 +20,8 @@ from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 
 DENIALS_MAX = 100
 """How many denials of a request are noted."""
+NAME_LENGTH_MAX = 255
+"""The most characters of a name in a denial; a client chooses what it asks for."""
 _NOTHING: frozenset[str] = frozenset()
 _Resource = TypeVar("_Resource")
 
@@ -55,16 +57,21 @@ def is_allowed(
 
 def _note(context: RequestContext, denial: Denial) -> None:
     """Note a denial for the journal, and write it to the log as Kafka's authorizer does."""
+    denial = denial._replace(resource_name=_shortened(denial.resource_name))
     context.denials = (*context.denials, denial)
     log.info(
         "denied",
-        principal=f"User:{context.principal}",
+        principal=f"User:{_shortened(context.principal)}",
         host=context.client_host,
         operation=denial.check.operation.name,
         resource=f"{denial.check.resource_type.name}:{denial.resource_name}",
         api=API_NAMES[ApiKey(context.api_key)],
         rule=rule_text(denial.rule),
     )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH_MAX else f"{name[:NAME_LENGTH_MAX]}..."
 
 
 def refuse_cluster_operation(

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from broker.config.keys import ConfigError
-from broker.security.delegation_tokens import DelegationTokens
+from broker.security.delegation_tokens import USER_TYPE, DelegationTokens
 from broker.security.oauthbearer import OauthBearerExchange
 from broker.security.plain import PlainExchange
 from broker.security.sasl import (
@@ -120,7 +120,8 @@ class Credentials:
 
     def _of_token(self, token_id: str, mechanism: str) -> TokenCredential | None:
         token = self._tokens.find(token_id)
-        if token is None:
+        # Other owners than users have no principal here: as a name that would be a user's.
+        if token is None or token.owner.type != USER_TYPE:
             return None
         credential = token.credential(mechanism, self._new_salt)
         return TokenCredential(credential, token.owner.name, token.expiry_timestamp_ms)

@@ -18,6 +18,8 @@ from broker.security.scram import ITERATIONS_MIN, ScramCredential, credential_of
 from protocol.errors import ErrorCode
 
 LONG_MAX = (1 << 63) - 1
+USER_TYPE = "User"
+"""The type of all principals that authenticate."""
 
 
 class Principal(NamedTuple):

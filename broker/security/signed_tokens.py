@@ -94,8 +94,12 @@ class SignedTokens:
         key = self._key_of(header, algorithm, now_ms)
         try:
             jwk = jwt.PyJWK(dict(key), algorithm=algorithm)
-            if getattr(jwk.key, "key_size", RSA_BITS_MIN) < RSA_BITS_MIN and key["kty"] == "RSA":
-                raise TokenError("the key of the token is too short")
+        # Which errors of a malformed key PyJWT lets through depends on its release.
+        except (jwt.PyJWTError, LookupError, TypeError, ValueError) as error:
+            raise TokenError(f"the key is not valid: {type(error).__name__}") from None
+        if _is_short(jwk.key, key["kty"], algorithm):
+            raise TokenError("the key of the token is too short")
+        try:
             jwt.api_jws.PyJWS().decode_complete(text, jwk.key, algorithms=[algorithm])
         except jwt.PyJWTError as error:
             raise TokenError(f"the signature is not valid: {type(error).__name__}") from None
@@ -130,6 +134,13 @@ class SignedTokens:
         if expires_at_ms < issued_at_ms or expires_at_ms < (not_before_ms or 0):
             raise TokenError("the token expired before it was issued or valid")
         return expires_at_ms
+
+
+def _is_short(key: Any, key_type: str, algorithm: str) -> bool:
+    """Whether jose4j refuses a key for its length; a secret has at least the bits of the hash."""
+    if key_type == "oct":
+        return len(key) * 8 < int(algorithm[2:])
+    return key_type == "RSA" and key.key_size < RSA_BITS_MIN
 
 
 def _is_text(value: object) -> bool:

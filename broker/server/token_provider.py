@@ -8,6 +8,7 @@ with an unknown key. It does so in a thread, so that no request waits. Source: K
 import asyncio
 import urllib.request
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +17,7 @@ from broker.log import log
 from broker.security.signed_tokens import Keys
 from broker.security.token_keys import KEY_SET_BYTES_MAX, KeysOfEndpoint, KeysOfFile
 from broker.security.token_settings import ProviderSettings
-from broker.timers import Timers
+from broker.timers import Timer, Timers
 
 TIMEOUT_S = 10
 
@@ -28,6 +29,8 @@ class TokenProviders:
         self._timers = timers
         self._keys: dict[ProviderSettings, Keys] = {}
         self._asking: dict[ProviderSettings, asyncio.Future[None]] = {}
+        self._retries: dict[ProviderSettings, Timer] = {}
+        """The next attempt after an error."""
 
     async def keys(self, settings: ProviderSettings) -> Keys:
         """Return the keys of a provider, after reading them once.
@@ -73,18 +76,30 @@ class TokenProviders:
         async def ask() -> None:
             try:
                 keys.take(await asyncio.to_thread(_fetch, settings.url))
+                self._timers.cancel(self._retries.pop(settings, None))
             except (OSError, ValueError) as error:
                 log.warning(
                     "the keys of tokens cannot be read", url=settings.url, reason=str(error)
                 )
-                again = partial(
-                    self._ask, settings, keys, min(2 * backoff_ms, settings.retry_backoff_max_ms)
-                )
-                self._timers.schedule(now_ms + backoff_ms, again)
+                self._retry(settings, keys, backoff_ms, now_ms)
             finally:
                 del self._asking[settings]
 
         self._asking[settings] = asyncio.ensure_future(ask())
+
+    def _retry(
+        self, settings: ProviderSettings, keys: KeysOfEndpoint, backoff_ms: int, now_ms: int
+    ) -> None:
+        """Ask again later, once however often clients have sent tokens with unknown keys."""
+        if settings in self._retries:
+            return
+
+        def again(now_ms: int) -> None:
+            del self._retries[settings]
+            next_backoff_ms = min(2 * backoff_ms, settings.retry_backoff_max_ms)
+            self._ask(settings, keys, next_backoff_ms, now_ms)
+
+        self._retries[settings] = self._timers.schedule(now_ms + backoff_ms, again)
 
 
 async def _first_keys(url: str) -> Keys:
@@ -95,6 +110,9 @@ async def _first_keys(url: str) -> Keys:
 
 def _fetch(url: str) -> bytes:
     """Return the body of a URL, which was checked before; OSError if there is none."""
-    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - see token_settings
-        body: bytes = response.read(KEY_SET_BYTES_MAX + 1)
-        return body
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:  # noqa: S310 - see token_settings
+            body: bytes = response.read(KEY_SET_BYTES_MAX + 1)
+            return body
+    except HTTPException as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error

@@ -20,6 +20,7 @@ from tests.simulation.virtual_time import START_MS
 
 Checker = Callable[[History], Iterator[str]]
 
+ACKS_ALL = -1
 HIGH_WATERMARK = -1
 NO_EPOCH = -1
 SEQUENCE_COUNT = 1 << 31
@@ -102,13 +103,14 @@ def waits(history: History) -> Iterator[str]:
 def fetch_sessions(history: History) -> Iterator[str]:
     """A response has all partitions with records to read, and no others than its session (KIP-227).
 
-    Records count that were acknowledged before the request was sent.
+    Records count that all in-sync replicas had before the request was sent: those that only the
+    leader has acknowledged cannot be read while a follower lags.
     """
     yield from history.fetch_sessions
     latest: dict[Place, list[tuple[int, int]]] = defaultdict(list)
     for sent in history.sent:
-        delivered = sent.delivered
-        if delivered is not None and delivered.has_offset:
+        delivered, facts = sent.delivered, history.producers[sent.producer]
+        if delivered is not None and delivered.has_offset and facts.acks == ACKS_ALL:
             latest[sent.place].append((delivered.offset, sent.resolved_ms))
     for fetched in history.fetched:
         for place, fetch_offset in fetched.offsets.items():

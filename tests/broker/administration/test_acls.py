@@ -8,7 +8,7 @@ from broker.administration.acls import create_acls, delete_acls, refuse_unknown
 from broker.authorization.acl import Acl, AclFilter
 from broker.authorization.authorizer import Authorizer
 from broker.errors import Refusal
-from tests.broker.handlers.acl_cluster import acl
+from tests.broker.acl_cluster import acl
 from tests.broker.interleaving import at_pause, run_with_pauses
 
 ACLS = [acl(name) for name in "abcdef"]

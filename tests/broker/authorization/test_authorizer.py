@@ -379,3 +379,36 @@ def test_a_decision_with_long_names_is_not_remembered() -> None:
     assert may(authorizer, name="a" * 10_000)
     assert not decide(authorizer, principal="User:" + "x" * 10_000).is_allowed
     assert authorizer.remembered_count == 0
+
+
+def test_a_decision_about_a_type_is_remembered_until_a_rule_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    authorizer = with_rules(*(rule(f"t{number}") for number in range(3)))
+    hosts: list[str] = []
+
+    def has_host(pattern: str, _host: str) -> bool:
+        hosts.append(pattern)
+        return True
+
+    monkeypatch.setattr(authorizer_module, "has_host", has_host)
+
+    def ask() -> bool:
+        topic = ResourceType.TOPIC
+        return authorizer.authorize_by_resource_type(ALICE, HOST, Op.READ, topic)
+
+    assert ask()
+    assert ask()
+    assert len(hosts) == 3
+    authorizer.add(rule("*", is_deny=True))
+    assert not ask()
+
+
+def test_a_bounded_number_of_decisions_about_types_is_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(authorizer_module, "REMEMBERED_MAX", 5)
+    authorizer = with_rules()
+    for name in [*"abcdefghijkl", "x" * 10_000]:
+        authorizer.authorize_by_resource_type(name, HOST, Op.READ, ResourceType.TOPIC)
+        assert authorizer.remembered_count <= 10

@@ -2,8 +2,8 @@ import pytest
 
 from broker.authorization.configured import configured_authorizer
 from broker.config.broker_config import BrokerConfig
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 
 def test_without_the_key_there_is_no_authorizer() -> None:

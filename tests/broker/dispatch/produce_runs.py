@@ -15,9 +15,9 @@ from broker.faults import fault_rule
 from broker.journal.lines import Entry, Line
 from protocol import messages
 from tests.batches import altered, make_batch
+from tests.broker.acl_cluster import set_denied
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
-from tests.broker.handlers.acl_cluster import set_denied
 
 TOPICS = ("t", "topic-with-a-longer-name")
 PARTITIONS = 3

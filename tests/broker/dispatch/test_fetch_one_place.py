@@ -29,11 +29,11 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, authorizer_of
 from tests.broker.cluster.stored_records import append
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX
 from tests.broker.dispatch.produce_runs import counted_calls
-from tests.broker.handlers.acl_cluster import acl, authorizer_of
 from tests.simulation.patches import edit
 
 ROOT = Path(__file__).parents[3]

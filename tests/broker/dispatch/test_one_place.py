@@ -31,9 +31,9 @@ from broker.produce.batch_refusal import BatchRefusal
 from broker.request import throttling
 from broker.request.throttling import charge_produce
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, authorizer_of
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce, counted_calls
 from tests.broker.dispatch.transactional_runs import TransactionalRun
-from tests.broker.handlers.acl_cluster import acl, authorizer_of
 from tests.simulation.patches import counted, edit
 
 ROOT = Path(__file__).parents[3]

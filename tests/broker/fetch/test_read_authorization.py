@@ -8,8 +8,8 @@ from broker.cluster.fetch_sessions import CachedPartition
 from broker.fetch.read_authorization import denied_topics
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 PARTITIONS = [
     CachedPartition(name, None, index, 0, 1) for index in range(2) for name in ("t", "u", None)

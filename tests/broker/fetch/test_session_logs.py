@@ -15,9 +15,9 @@ from broker.fetch.partition_read import FetchParams, ReadResult, read_partitions
 from broker.fetch.session_logs import PARTITIONS_MIN, SessionLogs, logs_of_session, remembered_logs
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
+from tests.broker.acl_cluster import acl
 from tests.broker.cluster_builder import make_context
 from tests.broker.fetch.stored_sessions import append, make_session
-from tests.broker.handlers.acl_cluster import acl
 
 PARAMS = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=1)
 

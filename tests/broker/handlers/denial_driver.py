@@ -15,8 +15,8 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.errors import ErrorCode
-from tests.broker.acl_cluster import allow, make_acl_cluster, noted
-from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_context
+from tests.broker.acl_cluster import AUTHORIZER, allow, noted
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 
 GROUP = "g"
 EVERYTHING = ("ALL TOPIC *", "ALL GROUP *", "ALL TRANSACTIONAL_ID *", "ALL CLUSTER")
@@ -28,7 +28,8 @@ class DenialDriver:
 
     def __init__(self, *rights: str, **overrides: str) -> None:
         keys = {"group.initial.rebalance.delay.ms": "0", _DESCRIPTION_PLUGIN: "p", **ALL_VERSIONS}
-        self.cluster = make_acl_cluster(*rights, broker_count=1, **(keys | overrides))
+        self.cluster = make_cluster(1, **(keys | AUTHORIZER | overrides))
+        self.allow(*rights)
         self.topics = [self.cluster.create_topic(name, [(1,), (1,)], {}) for name in ("t", "u")]
         for internal in (GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE):
             ensure_internal_topic(self.cluster, internal)

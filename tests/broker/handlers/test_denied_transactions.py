@@ -3,6 +3,7 @@
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.transactions import abort_timed_out
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -105,9 +106,7 @@ def test_a_transaction_ends_by_its_timeout_without_any_right() -> None:
     driver.add(producer, 0)
     forbid_all(driver.cluster)
     driver.now_ms += 60_000
-    timers = driver.cluster.timers
-    while (due_ms := timers.next_due_ms()) is not None and due_ms <= driver.now_ms:
-        timers.run_due(due_ms)
+    abort_timed_out(driver.cluster, driver.now_ms)
     allow_again(driver.cluster)
     assert driver.describe().transaction_state == "CompleteAbort"
 

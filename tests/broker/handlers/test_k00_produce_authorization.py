@@ -16,10 +16,10 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_context
 from tests.broker.dispatch.produce_runs import Produce
 from tests.broker.dispatch.transactional_runs import TransactionalRun
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.produce_requests import produce_request
 
 BATCH = make_batch(b"v")

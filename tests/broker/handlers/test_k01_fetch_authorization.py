@@ -10,8 +10,8 @@ from broker.cluster.cluster import Cluster
 from broker.pending_response import PendingResponse
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.handlers.fetch_driver import append, ask, parts, reread, session_of, values
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

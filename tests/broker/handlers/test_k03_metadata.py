@@ -15,6 +15,7 @@ from protocol.codec import decode_request, encode_message
 from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import allow, make_acl_cluster, send
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster, make_context
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 VERSIONS = range(14)
 _Topic = messages.MetadataRequest.MetadataRequestTopic
@@ -361,6 +362,22 @@ def test_each_missing_topic_needs_a_right_of_its_own() -> None:
     assert [topic.is_internal for topic in response.topics] == [False, False, False, True, False]
     assert len(denials) == 3
     assert [topic.name for topic in cluster.topics.all()] == ["a", "b", "mine"]
+
+
+@pytest.mark.parametrize("pause", range(1, 12))
+def test_a_topic_that_is_deleted_during_a_request_is_not_created_without_the_right(
+    pause: int,
+) -> None:
+    cluster = acl_cluster_with_a_and_b("DESCRIBE TOPIC *", "CREATE TOPIC mine")
+
+    def delete() -> None:
+        cluster.delete_topic(next(iter(cluster.topics.all())), NOW_MS)
+
+    run_with_pauses(
+        lambda: ask(cluster, ["mine", "a", "b"], may_create=True), at_pause(pause, delete)
+    )
+    assert cluster.topics.get("a") is None
+    assert cluster.topics.get("mine") is not None
 
 
 def test_what_may_not_be_created_does_not_count_against_the_limit_of_a_request() -> None:

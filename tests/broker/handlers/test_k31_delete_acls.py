@@ -8,8 +8,8 @@ from broker.cluster.cluster import Cluster
 from broker.responses import Close
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 _Request = messages.DeleteAclsRequest
 

@@ -122,6 +122,7 @@ def test_every_query_parameter_reaches_the_filter() -> None:
         "outcome": "closed",
         "kind": "request",
         "fault": "f",
+        "denied": True,
         "since": 3,
         "since_ms": 4,
     }

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.authorization.authorizer import DEFAULT_DENY
+from broker.authorization.checks import READ_TOPIC, Denial
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.journal import journal as journal_module
 from broker.journal.journal import (
+    DENIAL_BYTES,
     DROPPED_TOGETHER,
     Journal,
     errors_of,
@@ -226,6 +229,18 @@ def test_the_bounds_of_the_journal_always_hold(
     assert journal.last_number == asked_count
     numbers = [line.number for line in journal]
     assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize(("bytes_max", "kept_count"), [(3 * DENIAL_BYTES + 3, 1), (10**6, 5)])
+def test_the_denials_of_requests_are_within_its_bounds(bytes_max: int, kept_count: int) -> None:
+    journal = Journal(10, bytes_max, is_enabled=True)
+    for number in range(5):
+        context = make_context(ApiKey.METADATA, 9, connection_id=number)
+        entry = journal.begin(context, bytes(1), 0, 1, 0)
+        context.denials = (Denial(READ_TOPIC, "t", DEFAULT_DENY),) * 2
+        journal.end(entry, bytes(1), 1000)
+        assert sum(line.byte_count for line in journal) == journal.byte_count <= bytes_max
+    assert len(journal) == kept_count
 
 
 def test_a_frame_beyond_journal_bytes_max_is_recorded_without_its_bytes() -> None:

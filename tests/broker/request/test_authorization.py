@@ -18,8 +18,8 @@ from broker.request.authorization import (
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.handlers.acl_cluster import acl, acl_cluster, authorizer_of
 
 SUPPORTED = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
 
@@ -77,6 +77,16 @@ def test_a_denial_is_a_line_of_the_log() -> None:
             "rule": DEFAULT_DENY,
         }
     ]
+
+
+def test_a_long_name_is_noted_in_part() -> None:
+    cluster, context = acl_cluster(super_users=""), context_of("p" * 300)
+    with capture_logs() as lines:
+        is_allowed(context, cluster, READ_TOPIC, "t" * 255)
+        is_allowed(context, cluster, READ_TOPIC, "t" * 30_000)
+    assert [denial.resource_name for denial in context.denials] == ["t" * 255, "t" * 255 + "..."]
+    assert lines[1]["resource"] == f"TOPIC:{'t' * 255}..."
+    assert lines[1]["principal"] == f"User:{'p' * 255}..."
 
 
 def test_an_operation_on_the_cluster_is_refused_with_its_error() -> None:

@@ -15,11 +15,11 @@ from broker.security.scram import ScramExchange, credential_of_password
 from tests.broker.security.sasl_messages import response
 
 
-def make(**users: str) -> Credentials:
+def make(owner_type: str = "User", **users: str) -> Credentials:
     tokens = DelegationTokens(
         secret_key="key", lifetime_ms=1000, renew_period_ms=1000, new_token_id=lambda: "token"
     )
-    alice = Principal("User", "alice")
+    alice = Principal(owner_type, "alice")
     tokens.create(alice, alice, (), -1, 0)
     return Credentials(users, tokens, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
 
@@ -65,6 +65,12 @@ def test_a_delegation_token_authenticates_its_owner(mechanism: str, extension: s
     assert isinstance(outcome, Authenticated)
     assert (outcome.principal, outcome.expires_at_ms) == ("alice", 1000)
     assert outcome.by_delegation_token
+
+
+def test_the_token_of_a_group_authenticates_no_user() -> None:
+    exchange = make("Group").new_exchange("SCRAM-SHA-256")
+    outcome = exchange.step(b"n,,n=token,r=client,tokenauth=true", 0)
+    assert isinstance(outcome, Refused)
 
 
 @pytest.mark.parametrize(

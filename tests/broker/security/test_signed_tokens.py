@@ -1,5 +1,7 @@
 """Signed tokens: signature, keys, times, issuer, audience and principal."""
 
+import base64
+import warnings
 from typing import Any
 
 import jwt
@@ -141,6 +143,34 @@ def test_a_short_key_is_refused() -> None:
     short = public_key("short", bits=1024)
     with pytest.raises(TokenError, match="too short"):
         validator(short).validate(signed(CLAIMS, "short", bits=1024), NOW_MS)
+
+
+@pytest.mark.parametrize(("algorithm", "byte_count"), [("HS256", 31), ("HS512", 63)])
+def test_a_short_secret_is_refused(algorithm: str, byte_count: int) -> None:
+    text = base64.urlsafe_b64encode(b"x" * byte_count).decode().rstrip("=")
+    key = {"kty": "oct", "kid": "one", "k": text}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of short keys
+        token = jwt.encode(CLAIMS, b"x" * byte_count, algorithm, {"kid": "one"})
+    with pytest.raises(TokenError, match="too short"):
+        validator(key).validate(token, NOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm"),
+    [
+        ({"kty": "oct"}, "HS256"),
+        ({"kty": "oct", "k": 7}, "HS256"),
+        ({"kty": "RSA"}, "RS256"),
+        ({"kty": "RSA", "n": 7, "e": "AQAB"}, "RS256"),
+        ({"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}, "ES256"),
+        ({"kty": "OKP", "crv": "Ed25519", "x": 7}, "EdDSA"),
+    ],
+)
+def test_a_token_with_a_malformed_key_of_the_provider_is_invalid(key: Key, algorithm: str) -> None:
+    token = f"{encoded({'alg': algorithm})}.{encoded(CLAIMS)}.c2ln"
+    with pytest.raises(TokenError, match="not valid"):
+        validator(key).validate(token, NOW_MS)
 
 
 @pytest.mark.parametrize("fields", [{"use": "enc"}, {"alg": "RS512"}, {"kty": "EC"}])

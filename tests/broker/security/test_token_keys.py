@@ -1,4 +1,4 @@
-"""The keys of a provider: a file that changes, and an endpoint that is asked again."""
+"""The keys of a provider: a file that changes, and an endpoint that is times_ms again."""
 
 import os
 from pathlib import Path
@@ -43,24 +43,24 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
 
 def test_an_unknown_key_is_asked_for_once_a_minute() -> None:
     keys = KeysOfEndpoint(key_set(ONE))
-    asked: list[int] = []
-    keys.on_missing = asked.append
+    times_ms: list[int] = []
+    keys.on_missing = times_ms.append
     for now_ms in (0, 1, MISSING_KEY_RETRY_MS - 1, MISSING_KEY_RETRY_MS, MISSING_KEY_RETRY_MS + 1):
         keys.miss("two", now_ms)
-    assert asked == [0, MISSING_KEY_RETRY_MS]
+    assert times_ms == [0, MISSING_KEY_RETRY_MS]
     keys.miss("k" * 1001, 0)
-    assert asked == [0, MISSING_KEY_RETRY_MS]
+    assert times_ms == [0, MISSING_KEY_RETRY_MS]
 
 
 def test_few_unknown_keys_are_remembered() -> None:
     keys = KeysOfEndpoint(key_set(ONE))
-    asked: list[int] = []
-    keys.on_missing = asked.append
+    times_ms: list[int] = []
+    keys.on_missing = times_ms.append
     for number in range(MISSING_KEYS_MAX + 1):
         keys.miss(str(number), number)
     keys.miss("0", 99)  # forgotten
     keys.miss("9", 99)
-    assert asked == [*range(MISSING_KEYS_MAX + 1), 99]
+    assert times_ms == [*range(MISSING_KEYS_MAX + 1), 99]
 
 
 def test_a_bad_response_leaves_the_keys() -> None:

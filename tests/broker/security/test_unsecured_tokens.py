@@ -13,8 +13,8 @@ NOW_S = NOW_MS // 1000
 
 
 def token(**claims: Any) -> str:
-    whole = {"sub": "alice", "exp": NOW_S + 60, **claims}
-    return f"{encoded({'alg': 'none'})}.{encoded(whole)}."
+    all_claims = {"sub": "alice", "exp": NOW_S + 60, **claims}
+    return f"{encoded({'alg': 'none'})}.{encoded(all_claims)}."
 
 
 def test_another_claim_may_name_the_principal() -> None:

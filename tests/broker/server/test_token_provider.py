@@ -111,6 +111,24 @@ async def test_after_an_error_the_endpoint_is_asked_again(body: bytes | None) ->
         assert keys.keys(0) == (TWO,)
 
 
+async def test_unknown_keys_add_no_retries_while_the_endpoint_is_out_of_order() -> None:
+    async with running() as provider:
+        timers = Timers()
+        providers = TokenProviders(timers)
+        keys = await providers.keys(provider.settings())
+        providers.start(0)
+        provider.body = None
+        for number in range(5):
+            keys.miss(f"key {number}", number)
+            await until(providers)
+        assert len(timers) == 2  # the interval, and one more attempt
+        provider.body = key_set(TWO)
+        timers.run_due(104)
+        await until(providers)
+        assert keys.keys(0) == (TWO,)
+        assert len(timers) == 1
+
+
 async def test_a_start_without_keys_is_an_error(tmp_path: Path) -> None:
     async with running() as provider:
         provider.body = None
@@ -120,6 +138,20 @@ async def test_a_start_without_keys_is_an_error(tmp_path: Path) -> None:
         missing = ProviderSettings(f"file://{tmp_path}/none.json", 1, 1, 1)
         with pytest.raises(ConfigError, match="No such file"):
             await providers.keys(missing)
+
+
+async def test_an_endpoint_that_does_not_speak_http_is_an_error() -> None:
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"no status line\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(respond, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        settings = ProviderSettings(f"http://127.0.0.1:{port}/keys", 1, 1, 1)
+        with pytest.raises(ConfigError, match="no status line"):
+            await TokenProviders(Timers()).keys(settings)
 
 
 async def test_a_file_may_have_a_space_in_its_name(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_with_force_all_rules_of_a_resource_are_removed(
     with talking(monkeypatch, deleted((0, 0))) as peer:
         assert run("--remove", "--force", "--topic", "orders") == 0
     [sent] = peer.requests[0].filters
-    assert (sent.resource_name_filter, asked.principal_filter, asked.operation) == (
+    assert (sent.resource_name_filter, sent.principal_filter, sent.operation) == (
         "orders",
         None,
         1,
