@@ -24,9 +24,9 @@ def clusters() -> Iterator[ReplayClusters]:
 @pytest.fixture
 def ours(clusters: ReplayClusters) -> ComparedCluster:
     """One broker of ours without topics of clients, configured to behave like Kafka 4.4."""
-    plain = clusters[1, False]
-    plain.reset()
-    cluster = compared(plain)
+    unguarded = clusters[1, False]
+    unguarded.reset()
+    cluster = compared(unguarded)
     cluster.warm_up()
     return cluster
 
