@@ -199,3 +199,20 @@ async def test_rules_over_http() -> None:
         assert await site.ask("DELETE", "/v1/acls?resource_type=TOPIC") == (200, [complete])
         assert await site.ask("POST", "/v1/reset") == (204, "")
         assert await site.ask("GET", "/v1/acls") == (200, [])
+
+
+async def test_rules_need_the_token_and_the_same_origin() -> None:
+    acls = {"acls": [{"principal": "mallory", "operation": "ALL", "resource_type": "CLUSTER"}]}
+    overrides = {"authorizer.class.name": "acl"}
+    token = {"Authorization": "Bearer sesame"}
+    async with serving_site(token="sesame", overrides=overrides) as site:
+        for headers, status in (
+            ({}, 401),
+            ({"Authorization": "Bearer guessed"}, 401),
+            ({**token, "Origin": "http://evil.example"}, 403),
+        ):
+            for method in ("GET", "POST", "DELETE"):
+                body = {"json": acls} if method == "POST" else {}
+                answered, _ = await site.ask(method, "/v1/acls", headers=headers, **body)
+                assert answered == status, (method, headers)
+        assert await site.ask("GET", "/v1/acls", headers=token) == (200, [])
