@@ -15,7 +15,7 @@ from broker.cluster.transaction_index import AbortedTransaction
 from broker.responses import PARTS_BYTES_MIN
 from protocol import fetch
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced_elements
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements
 from protocol.short_fields import write_count
 
 LEADER_VERSION_MIN = 16
@@ -133,7 +133,7 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> tuple[list[bytes
     parts: list[bytes] = []
     topic_count: int | None = len(runs)
     total_bytes = 0
-    for run in runs:
+    for run in runs if len(runs) <= LOOK_EVERY else paced_elements(runs):
         cached = run[0][0]
         name, topic_id = cached.topic_name or "", cached.topic_id
         beginning = _beginning(version, topic_count, name, topic_id, len(run))

@@ -122,7 +122,8 @@ def handle_fetch(
             known,
             unknown,
             request.max_wait_ms,
-            is_short=isinstance(request, ShortFetch) and len(known) <= PARTITIONS_MAX,
+            is_short=isinstance(request, ShortFetch)
+            and len(known) + len(unknown) <= PARTITIONS_MAX,
             logs=logs,
         )
     )

@@ -7,11 +7,15 @@ import pytest
 
 from broker.authorization.acl import AclOperation, PatternType, ResourceType
 from broker.cluster.cluster import Cluster
+from broker.fetch.fetch_response import Fetch
+from broker.handlers import k01_fetch
 from broker.pending_response import PendingResponse
 from protocol.errors import ErrorCode
+from protocol.fetch import read_long_fetch
 from tests.batches import make_batch
 from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.handlers import fetch_driver
 from tests.broker.handlers.fetch_driver import append, ask, parts, reread, session_of, values
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -65,6 +69,22 @@ def test_topic_ids_that_do_not_exist_come_before_what_is_denied() -> None:
     known = cluster.topics.get("t")
     assert known is not None
     assert found == [(UUID(int=99), ErrorCode.UNKNOWN_TOPIC_ID), (known.topic_id, DENIED)]
+
+
+@pytest.mark.parametrize(("missing_count", "is_short"), [(99, True), (100, False)])
+def test_a_request_with_many_unreadable_partitions_takes_turns_when_it_has_waited(
+    missing_count: int, *, is_short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = acl_cluster()
+    cluster.create_topic("t", [(1,)], {})
+    waited: list[Fetch] = []
+    monkeypatch.setattr(k01_fetch, "read_or_wait", waited.append)
+    monkeypatch.setattr(fetch_driver, "read_by_hand", read_long_fetch)
+    monkeypatch.setattr(fetch_driver, "reread", lambda *_response: None)
+    ask(cluster, dict.fromkeys(range(missing_count + 1), 0), version=12, max_wait_ms=500)
+    (fetch,) = waited
+    assert len(fetch.known) == 1
+    assert fetch.is_short is is_short
 
 
 @pytest.mark.parametrize("version", [9, 12, 18])
