@@ -5,6 +5,13 @@ import re
 from confluent_kafka import Consumer, ShareConsumer
 from playwright.sync_api import Page, expect
 
+from mock_kafka import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigResource,
+    ResourceType,
+    open_admin,
+)
 from tests.interop.admin_page.accessibility import Accessibility
 from tests.interop.admin_page.screenshots import SCREENSHOTS, keep, keep_in_both_schemes
 from tests.interop.admin_page.served_cluster import EVIL, PRODUCE, Cluster, polled_members
@@ -56,14 +63,19 @@ def test_keys_without_an_effect_are_under_the_brokers(
 ) -> None:
     expect(page.locator("#brokers .broker")).to_have_count(3)
     expect(page.locator("#configs-part")).to_be_hidden()
-    throttled = {"leader.replication.throttled.replicas": "*"}
-    cluster.ask("POST", "/v1/topics", {"name": "orders", "config": throttled})
+    key = "replica.alter.log.dirs.io.max.bytes.per.second"
+    broker = ConfigResource(ResourceType.BROKER, "1")
+    with open_admin(cluster.bootstrap_servers) as admin:
+        changed = admin.incremental_alter_configs(
+            {broker: [ConfigChange(key, ConfigOperation.SET, "1000")]}
+        )
+    assert changed == {broker: None}
     expect(page.locator("#configs-count")).to_have_text("1 key without an effect")
     page.locator("#configs-count").click()
     row = page.locator("#configs tr").last
-    expect(row).to_contain_text("leader.replication.throttled.replicas")
-    expect(row).to_contain_text("topic orders")
-    expect(row).to_contain_text("Replicas share one log")
+    expect(row).to_contain_text(key)
+    expect(row).to_contain_text("broker 1")
+    expect(row).to_contain_text("its log is in memory")
     accessibility.check(page)
 
 
