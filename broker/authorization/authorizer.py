@@ -142,11 +142,15 @@ class Authorizer:
         allowing = None
         for by_principal in self._of_resource(resource_type, resource_name):
             has_acls = True
-            for acl in sorted(_of_principal(by_principal, principal), key=_order):
-                if _is_about(acl, operation) and has_host(acl.host, host):
-                    if acl.permission_type == PermissionType.DENY:
-                        return Decision(False, acl)
-                    allowing = acl
+            matching = (
+                acl
+                for acl in _of_principal(by_principal, principal)
+                if _is_about(acl, operation) and has_host(acl.host, host)
+            )
+            for acl in sorted(matching, key=_order):
+                if acl.permission_type == PermissionType.DENY:
+                    return Decision(False, acl)
+                allowing = acl
         if allowing is not None:
             return Decision(True, allowing)
         if self.allows_without_acl and not has_acls:

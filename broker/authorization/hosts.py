@@ -43,7 +43,8 @@ def has_host(pattern: str, host: str) -> bool:
     return first <= address <= last
 
 
-@lru_cache(maxsize=1024)
+# All ranges of a cluster should fit: each decision without a memory looks at those of a resource.
+@lru_cache(maxsize=16_384)
 def address_range(pattern: str) -> tuple[int, int]:
     """Return the first and the last address of a range such as `10.0.0.0/8`, as numbers.
 
@@ -74,6 +75,7 @@ def address_range(pattern: str) -> tuple[int, int]:
     return first or int(bits == 32), first | host_mask
 
 
+@lru_cache(maxsize=1024)
 def _ipv4(text: str) -> int:
     """Return an IPv4 address as a number. As in Java, a byte may begin with zeros."""
     number = 0
@@ -87,6 +89,7 @@ def _ipv4(text: str) -> int:
     return number
 
 
+@lru_cache(maxsize=1024)
 def _ipv6(text: str) -> int:
     try:
         address = IPv6Address(text.removeprefix("[").removesuffix("]"))

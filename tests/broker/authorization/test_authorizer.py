@@ -20,6 +20,7 @@ from broker.authorization.authorizer import (
     Authorizer,
     Decision,
 )
+from broker.authorization.hosts import address_range
 from tests.examples import examples
 
 Op = AclOperation
@@ -363,6 +364,15 @@ def test_a_change_is_heard_of_and_applies_to_the_next_decision() -> None:
     assert not may(authorizer)
     authorizer.remove(rule())
     assert changes == 2
+
+
+def test_each_of_many_ranges_of_addresses_is_read_once() -> None:
+    hosts = [f"11.{number // 250}.{number % 250}.0/24" for number in range(1500)]
+    authorizer = with_rules(*(rule("*", host=host) for host in hosts))
+    assert not may(authorizer, name="a")
+    read_count = address_range.cache_info().misses
+    assert not may(authorizer, name="b")
+    assert address_range.cache_info().misses == read_count
 
 
 def test_a_bounded_number_of_decisions_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_describe_on_the_cluster_is_needed() -> None:
     cluster = acl_cluster(super_users="User:admin")
     response = describe(cluster, 3)
     assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    assert response.error_message == "Request needs DESCRIBE permission."
+    assert response.error_message == "Request DescribeAcls needs DESCRIBE permission."
     rule = acl("kafka-cluster", AclOperation.DESCRIBE, resource_type=ResourceType.CLUSTER)
     authorizer_of(cluster).add(rule)
     assert described(cluster) == [rule]

@@ -147,7 +147,7 @@ def test_a_bounded_number_of_rules_is_deleted(
 
 def test_alter_on_the_cluster_is_needed() -> None:
     cluster = cluster_with_acls(super_users="User:admin")
-    denied = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request needs ALTER permission.")
+    denied = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request DeleteAcls needs ALTER permission.")
     assert errors(delete(cluster, 3, acl_filter(), acl_filter())) == [denied] * 2
     rule = acl("kafka-cluster", AclOperation.ALTER, resource_type=ResourceType.CLUSTER)
     authorizer_of(cluster).add(rule)
