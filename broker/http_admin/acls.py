@@ -112,10 +112,10 @@ class AclQuery(Input):
         Raises:
             ValueError: there is no such type or operation.
         """
-        resource_type = _exact("resource_type", self.resource_type or "ANY", _RESOURCE_TYPES)
-        pattern_type = _exact("pattern_type", self.pattern_type or "ANY", _PATTERN_TYPES)
-        operation_name = _exact("operation", self.operation or "ANY", _OPERATIONS)
-        permission = _exact("permission_type", self.permission_type or "ANY", _PERMISSION_TYPES)
+        resource_type = _exact_or_any("resource_type", self.resource_type, _RESOURCE_TYPES)
+        pattern_type = _exact_or_any("pattern_type", self.pattern_type, _PATTERN_TYPES)
+        operation_name = _exact_or_any("operation", self.operation, _OPERATIONS)
+        permission = _exact_or_any("permission_type", self.permission_type, _PERMISSION_TYPES)
         name = self.resource_name
         return AclFilter(
             ResourceType[resource_type],
@@ -281,13 +281,18 @@ def _resource_name(resource_type: str, name: str) -> str:
     return principal_of(name) if resource_type == "USER" and name != WILDCARD else name
 
 
+def _exact_or_any(field: str, given: str | None, names: Collection[str]) -> str:
+    """Return a name as Kafka writes it, or ANY if a query leaves it open."""
+    return _exact(field, given, names) if given and given != "ANY" else "ANY"
+
+
 def _exact(field: str, given: str, names: Collection[str]) -> str:
     """Return a name as Kafka writes it.
 
     Raises:
         ValueError: there is no such name.
     """
-    if given in names or given == "ANY":
+    if given in names:
         return given
     letters = _letters(given)
     for name in names:

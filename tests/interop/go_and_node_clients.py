@@ -1,4 +1,4 @@
-"""Build the programs of franz-go, sarama and kafkajs."""
+"""Build the programs of franz-go, sarama, kafkajs and @platformatic/kafka."""
 
 import shutil
 import subprocess
@@ -8,6 +8,8 @@ from scenarios.maven import CACHE, CannotRunError
 from tests.interop.client_program import ClientProgram
 
 KAFKAJS_VERSION = "2.2.4"
+PLATFORMATIC_VERSION = "1.35.0"
+"""The newest one that runs on Node 20: 2.x needs Node 22.22."""
 FOLDER = Path(__file__).parent
 _BUILD_TIMEOUT_S = 300  # the first time all of franz-go is compiled
 
@@ -42,18 +44,40 @@ def install_kafkajs(_: Path) -> ClientProgram:
     Raises:
         CannotRunError: there is no node, or no registry.
     """
+    return _install_node("kafkajs", KAFKAJS_VERSION, "clients.js")
+
+
+def install_kafkajs_acls() -> ClientProgram:
+    """Install kafkajs for its program for access control lists.
+
+    Raises:
+        CannotRunError: there is no node, or no registry.
+    """
+    return _install_node("kafkajs", KAFKAJS_VERSION, "kafkajs_acls.js")
+
+
+def install_platformatic_acls() -> ClientProgram:
+    """Install @platformatic/kafka for its program for access control lists.
+
+    Raises:
+        CannotRunError: there is no node, or no registry.
+    """
+    return _install_node("@platformatic/kafka", PLATFORMATIC_VERSION, "platformatic_acls.mjs")
+
+
+def _install_node(package: str, version: str, source: str) -> ClientProgram:
     if shutil.which("node") is None:
         raise CannotRunError("node is not here")
-    modules = CACHE / f"kafkajs-{KAFKAJS_VERSION}"
-    if not (modules / "node_modules" / "kafkajs").exists():
+    modules = CACHE / f"{package.strip('@').replace('/', '-')}-{version}"
+    if not (modules / "node_modules" / package).exists():
         modules.mkdir(parents=True, exist_ok=True)
-        package = f"kafkajs@{KAFKAJS_VERSION}"
-        _install("npm", ["install", "--no-audit", "--no-fund", "--prefix", ".", package], modules)
+        options = ["--no-audit", "--no-fund", "--prefix", "."]
+        _install("npm", ["install", *options, f"{package}@{version}"], modules)
     environment = {
         "NODE_PATH": str(modules / "node_modules"),
         "KAFKAJS_NO_PARTITIONER_WARNING": "1",
     }
-    return ClientProgram(["node", str(FOLDER / "node" / "clients.js")], environment)
+    return ClientProgram(["node", str(FOLDER / "node" / source)], environment)
 
 
 def _install(program: str, arguments: list[str], folder: Path) -> None:
@@ -75,3 +99,7 @@ def _install(program: str, arguments: list[str], folder: Path) -> None:
 
 
 CLIENTS = {"franz-go": build_franz_go, "kafkajs": install_kafkajs}
+ACL_CLIENTS = {
+    "kafkajs": install_kafkajs_acls,
+    "@platformatic/kafka": install_platformatic_acls,
+}

@@ -60,6 +60,7 @@ def test_rules_are_added_listed_and_removed(admin: Admin) -> None:
         ({"permission_type": "deny"}, [ANYBODY]),
         ({"operation": "READ"}, [ALICE]),
         ({"resource_type": "GROUP"}, []),
+        ({"resource_type": "ANY", "operation": "ANY", "resource_name": "ord"}, [ANYBODY]),
         ({"resource_name": "orders"}, [ALICE]),
         ({"resource_name": "ord", "pattern_type": "literal"}, []),
         ({"resource_name": "ord", "pattern_type": "prefixed"}, [ANYBODY]),
@@ -86,6 +87,10 @@ def test_names_may_be_written_in_other_ways() -> None:
         ({"resource_type": "TOPICS"}, "resource_type: there is no 'TOPICS'; did you mean TOPIC?"),
         ({"permission_type": "DENIED"}, "permission_type: there is no 'DENIED'"),
         ({"pattern_type": "MATCH"}, "pattern_type: there is no 'MATCH'"),
+        ({"operation": "ANY"}, "operation: there is no 'ANY'"),
+        ({"resource_type": "ANY"}, "resource_type: there is no 'ANY'"),
+        ({"permission_type": "ANY"}, "permission_type: there is no 'ANY'"),
+        ({"pattern_type": "ANY"}, "pattern_type: there is no 'ANY'"),
         ({"principal": ""}, "at `$.acls[0].principal`"),
     ],
 )
@@ -104,6 +109,34 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_nearest_name(
 def test_a_query_with_a_misspelt_name_is_refused(field: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=f"{field}: there is no 'X'"):
         msgspec.convert({field: "X"}, AclQuery)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"principal": None}, "missing required field `principal`"),
+        ({"principal": ""}, "at `$.principal`"),
+        ({"resource_type": None}, "missing required field `resource_type`"),
+        ({"resource_type": "ANY"}, "resource_type: there is no 'ANY'"),
+        ({"resource_type": "TOPICS"}, "did you mean TOPIC?"),
+        ({"resource_name": ""}, "at `$.resource_name`"),
+        ({"operation": "ANY"}, "operation: there is no 'ANY'"),
+        ({"operation": "REED"}, "did you mean READ?"),
+        ({"host": ""}, "at `$.host`"),
+        ({"user": "alice"}, "unknown field `user`"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_refused(
+    change: dict[str, str | None], complaint: str
+) -> None:
+    question = {"principal": "alice", "resource_type": "TOPIC", "resource_name": "orders", **change}
+    [decide] = [op for op in OPERATIONS if op.operation_id == "list_decisions"]
+    with pytest.raises(Problem) as caught:
+        decide.read_input(
+            {}, {key: text for key, text in question.items() if text is not None}, b""
+        )
+    assert caught.value.status == 400
+    assert complaint in caught.value.detail
 
 
 @pytest.mark.parametrize(
@@ -201,18 +234,53 @@ async def test_rules_over_http() -> None:
         assert await site.ask("GET", "/v1/acls") == (200, [])
 
 
+RULES = {
+    "acls": [
+        {
+            "principal": "mallory",
+            "permission_type": "ALLOW",
+            "operation": "ALL",
+            "resource_type": "CLUSTER",
+            "resource_name": "kafka-cluster",
+        }
+    ]
+}
+OVERRIDES = {"authorizer.class.name": "acl"}
+REQUESTS: list[tuple[str, str, dict[str, Any]]] = [
+    ("GET", "/v1/acls", {}),
+    ("GET", "/v1/acls/decisions?principal=mallory&resource_type=CLUSTER", {}),
+    ("POST", "/v1/acls", {"json": RULES}),
+    ("DELETE", "/v1/acls", {}),
+]
+
+
 async def test_rules_need_the_token_and_the_same_origin() -> None:
-    acls = {"acls": [{"principal": "mallory", "operation": "ALL", "resource_type": "CLUSTER"}]}
-    overrides = {"authorizer.class.name": "acl"}
     token = {"Authorization": "Bearer sesame"}
-    async with serving_site(token="sesame", overrides=overrides) as site:
+    async with serving_site(token="sesame", overrides=OVERRIDES) as site:
         for headers, status in (
             ({}, 401),
             ({"Authorization": "Bearer guessed"}, 401),
             ({**token, "Origin": "http://evil.example"}, 403),
         ):
-            for method in ("GET", "POST", "DELETE"):
-                body = {"json": acls} if method == "POST" else {}
-                answered, _ = await site.ask(method, "/v1/acls", headers=headers, **body)
-                assert answered == status, (method, headers)
+            for method, path, body in REQUESTS:
+                answered, _ = await site.ask(method, path, headers=headers, **body)
+                assert answered == status, (method, path, headers)
         assert await site.ask("GET", "/v1/acls", headers=token) == (200, [])
+        for method, path, body in REQUESTS:
+            answered, _ = await site.ask(method, path, headers=token, **body)
+            assert answered in {200, 201}, (method, path)
+
+
+async def test_a_page_of_another_origin_reads_and_changes_no_rules_without_a_token() -> None:
+    """A form of another page can send JSON as text/plain without a preflight request."""
+    form = {"data": msgspec.json.encode(RULES)}
+    async with serving_site(overrides=OVERRIDES) as site:
+        for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+            headers = {"Origin": origin, "Content-Type": "text/plain"}
+            for method, path, body in REQUESTS:
+                options = form if body else {}
+                answered, _ = await site.ask(method, path, headers=headers, **options)
+                assert answered == 403, (method, path, origin)
+        assert await site.ask("GET", "/v1/acls") == (200, [])
+        same_origin = {"Origin": site.url}
+        assert (await site.ask("POST", "/v1/acls", headers=same_origin, json=RULES))[0] == 201
