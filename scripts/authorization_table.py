@@ -33,7 +33,7 @@ def rows() -> Iterator[str]:
 
 def _cells(check: Check) -> str:
     is_silent = check.error_code == ErrorCode.NONE
-    error = "none: the answer has less" if is_silent else ErrorCode(check.error_code).name
+    error = "none: the response has less" if is_silent else ErrorCode(check.error_code).name
     return f"{check.operation.name} | {check.resource_type.name} | {error}"
 
 
