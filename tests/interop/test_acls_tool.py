@@ -8,8 +8,15 @@ import pytest
 
 from mock_kafka import cli
 from scenarios.maven import CannotRunError
-from tests.differential.clusters import Setup, our_cluster
-from tests.differential.tools import Session, ToolProcess, compile_tools
+from tests.differential.clusters import Setup, apache_cluster, our_cluster
+from tests.differential.tools import (
+    Command,
+    Session,
+    ToolProcess,
+    compare_session,
+    compile_tools,
+    tool_processes,
+)
 
 pytestmark = pytest.mark.xdist_group("jvm")
 
@@ -112,6 +119,21 @@ def test_both_tools_print_the_same(
 def lines(output: str) -> list[str]:
     """Return lines without the space in front of the first rule of a list, which has any order."""
     return [line.strip(" ") for line in output.splitlines()]
+
+
+def test_the_tool_prints_the_same_with_apache_kafka(tmp_path: Path) -> None:
+    setup = Setup("4.4", has_authorizer=True)
+    words = (*COMMANDS, *USAGE_ERRORS, *ERRORS)
+    commands = tuple(Command(f"acls {arguments}", has_any_order=True) for arguments in words)
+    try:
+        with (
+            apache_cluster(tmp_path, setup) as kafka,
+            our_cluster(setup) as ours,
+            tool_processes(kafka, ours, setup.release) as processes,
+        ):
+            assert compare_session(Session("acls", commands), *processes) == {}
+    except CannotRunError as error:
+        pytest.skip(str(error))
 
 
 def test_both_tools_refuse_the_same(
