@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from broker.authorization.checks import DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
+from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import ROUTES, unsupported_version_response
@@ -353,7 +355,11 @@ def _metadata_response(
     requested = request.topics or []
     names = {topic.name: topic.topic_id for topic in requested}
     if wants_all:
-        names = {topic.name: topic.topic_id for topic in cluster.topics.all()}
+        names = {
+            topic.name: topic.topic_id
+            for topic in cluster.topics.all()
+            if is_allowed(context, cluster, DESCRIBE_TOPIC, topic.name, is_noted=False)
+        }
     response.topics = []
     for name, topic_id in names.items():
         entry = _new_entry(response, "topics", version)

@@ -12,6 +12,7 @@ from broker.routes import ROUTES
 from protocol import messages, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import make_cluster, make_context
 from tests.broker.faults.error_fields import codes_at, place_of_error
 from tests.broker.faults.requests import TOPIC, sample_body, sample_request
@@ -93,6 +94,19 @@ def test_metadata_with_errors_lists_the_brokers_and_creates_no_topic() -> None:
     request = messages.MetadataRequest(version=1, topics=None)
     result = error_response(make_context(ApiKey.METADATA, 1), request, ERROR, cluster)
     assert [(topic.name, topic.error_code) for topic in result.topics] == [(TOPIC, ERROR)]
+
+
+@pytest.mark.parametrize("version", [0, 13])
+def test_an_error_for_all_topics_names_those_that_the_client_may_describe(version: int) -> None:
+    cluster = make_acl_cluster("DESCRIBE TOPIC shown")
+    for name in ("shown", "hidden"):
+        cluster.create_topic(name, [(1,)], {})
+    topics: list[Any] | None = [] if version == 0 else None
+    request = messages.MetadataRequest(version=version, topics=topics)
+    context = make_context(ApiKey.METADATA, version)
+    response = error_response(context, request, ERROR, cluster)
+    assert [topic.name for topic in response.topics] == ["shown"]
+    assert context.denials == ()
 
 
 @pytest.mark.parametrize("error_code", ErrorCode)
