@@ -1,4 +1,4 @@
-"""Build the programs of franz-go, sarama, kafkajs and @platformatic/kafka."""
+"""Build the programs of franz-go, sarama, kafka-go, kafkajs and @platformatic/kafka."""
 
 import shutil
 import subprocess
@@ -24,12 +24,21 @@ def build_franz_go(folder: Path) -> ClientProgram:
 
 
 def build_sarama(folder: Path) -> ClientProgram:
-    """Build sarama's program, which only produces.
+    """Build sarama's program, which produces, or works with access control lists.
 
     Raises:
         CannotRunError: there is no Go, or no module proxy.
     """
     return _build_go("sarama", folder)
+
+
+def build_kafka_go(folder: Path) -> ClientProgram:
+    """Build kafka-go's program, which works with access control lists.
+
+    Raises:
+        CannotRunError: there is no Go, or no module proxy.
+    """
+    return _build_go("kafka-go", folder)
 
 
 def _build_go(source: str, folder: Path) -> ClientProgram:

@@ -1,7 +1,7 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
 // `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
-// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, `soak SERVERS TOPIC RATE GROUP`, or `work SERVERS TOPIC
-// COUNT`; prints tab between words.
+// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, `soak SERVERS TOPIC RATE GROUP`, `work SERVERS TOPIC
+// COUNT`, or `acls COMMAND SERVERS USER PASSWORD WORDS`; prints tab between words.
 package main
 
 import (
@@ -26,6 +26,10 @@ const (
 )
 
 func main() {
+	if os.Args[1] == "acls" {
+		acls(os.Args[2], strings.Split(os.Args[3], ","), os.Args[4], os.Args[5], os.Args[6:])
+		return
+	}
 	scenario, servers, topic := os.Args[1], os.Args[2], os.Args[3]
 	count, err := strconv.Atoi(os.Args[4])
 	check(err)

@@ -1,4 +1,5 @@
-// sarama: `produce SERVERS TOPIC COUNT`; exits with 1 when a record was not delivered.
+// sarama: `produce SERVERS TOPIC COUNT`; exits with 1 when a record was not delivered. Or `acls COMMAND
+// SERVERS USER PASSWORD WORDS`, in acls.go.
 package main
 
 import (
@@ -13,6 +14,10 @@ import (
 const partitions = 2
 
 func main() {
+	if os.Args[1] == "acls" {
+		acls(os.Args[2], strings.Split(os.Args[3], ","), os.Args[4], os.Args[5], os.Args[6:])
+		return
+	}
 	servers, topic := strings.Split(os.Args[2], ","), os.Args[3]
 	count, err := strconv.Atoi(os.Args[4])
 	check(err)
