@@ -21,7 +21,7 @@ from broker.authorization.acl import Acl
 from broker.authorization.checks import ALTER_CLUSTER
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
-from broker.request.authorization import refuse_cluster_operation
+from broker.request.cluster_operation import refuse_cluster_operation
 from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import handles

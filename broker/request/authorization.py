@@ -11,7 +11,6 @@ from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
 from broker.authorization.description import rule_text
 from broker.cluster.cluster import Cluster
-from broker.errors import Refusal
 from broker.log import log
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
@@ -72,15 +71,6 @@ def _note(context: RequestContext, denial: Denial) -> None:
 
 def _shortened(name: str) -> str:
     return name if len(name) <= NAME_LENGTH_MAX else f"{name[:NAME_LENGTH_MAX]}..."
-
-
-def refuse_cluster_operation(
-    context: RequestContext, cluster: Cluster, check: Check
-) -> Refusal | None:
-    """Return the error of a request that needs an operation on the cluster, or None."""
-    if is_allowed(context, cluster, check):
-        return None
-    return Refusal(check.error_code, f"Request needs {check.operation.name} permission.")
 
 
 @may_pause

@@ -167,7 +167,7 @@ def test_a_bounded_number_of_rules_is_created(monkeypatch: pytest.MonkeyPatch) -
 
 def test_alter_on_the_cluster_is_needed() -> None:
     cluster = acl_cluster(super_users="User:admin")
-    denied = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request needs ALTER permission.")
+    denied = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request CreateAcls needs ALTER permission.")
     assert errors(create(cluster, 3, creation(), creation(host=""))) == [denied] * 2
     assert authorizer_of(cluster).acls() == []
     authorizer_of(cluster).add(

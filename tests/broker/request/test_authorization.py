@@ -6,18 +6,15 @@ from structlog.testing import capture_logs
 from broker.authorization.acl import AclOperation, PermissionType, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import ALTER_CLUSTER, READ_TOPIC, WRITE_TOPIC, Denial
-from broker.errors import Refusal
 from broker.request.authorization import (
     authorized_operations,
     denied_names,
     is_allowed,
     may_any,
     partition_by_authorized,
-    refuse_cluster_operation,
 )
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
 
@@ -31,7 +28,6 @@ def context_of(principal: str = "alice", client_host: str = "10.0.0.1") -> Reque
 def test_without_an_authorizer_everything_is_allowed_and_nothing_noted() -> None:
     cluster, context = make_cluster(1), context_of()
     assert is_allowed(context, cluster, WRITE_TOPIC, "t")
-    assert refuse_cluster_operation(context, cluster, ALTER_CLUSTER) is None
     assert may_any(context, cluster, AclOperation.WRITE, ResourceType.TOPIC)
     assert authorized_operations(context, cluster, ResourceType.TOPIC, "t", SUPPORTED) == SUPPORTED
     assert context.denials == ()
@@ -87,23 +83,6 @@ def test_a_long_name_is_noted_in_part() -> None:
     assert [denial.resource_name for denial in context.denials] == ["t" * 255, "t" * 255 + "..."]
     assert lines[1]["resource"] == f"TOPIC:{'t' * 255}..."
     assert lines[1]["principal"] == f"User:{'p' * 255}..."
-
-
-def test_an_operation_on_the_cluster_is_refused_with_its_error() -> None:
-    cluster = acl_cluster(super_users="")
-    refusal = refuse_cluster_operation(context_of(), cluster, ALTER_CLUSTER)
-    assert refusal == Refusal(
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Request needs ALTER permission."
-    )
-    authorizer_of(cluster).add(
-        acl(
-            "kafka-cluster",
-            AclOperation.ALTER,
-            principal="User:alice",
-            resource_type=ResourceType.CLUSTER,
-        )
-    )
-    assert refuse_cluster_operation(context_of(), cluster, ALTER_CLUSTER) is None
 
 
 @pytest.mark.parametrize(("user", "may"), [("alice", True), ("bob", False)])
