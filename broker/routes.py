@@ -57,7 +57,7 @@ with many elements or rare fields, and for one that is malformed: the schema's c
 class Route:
     """One API: its handler, the versions it serves and those that ApiVersions advertises.
 
-    The module of the handler is imported when one of the last seven fields is first read. A broker
+    The module of the handler is imported when one of the last eight fields is first read. A broker
     accepts connections before it has imported the handlers.
     """
 
@@ -75,6 +75,8 @@ class Route:
     """Reads requests that cannot take long, so that they take no turns."""
     read_long: ShortReader | None
     """Reads others by hand, too, in loops that pause."""
+    checks: tuple[Check, ...]
+    """What its requests are authorized for."""
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
     tagged_header_min: int
@@ -117,6 +119,7 @@ _LATE_FIELDS = (
     "shortcut",
     "read_short",
     "read_long",
+    "checks",
     "flexible_min",
     "tagged_header_min",
 )
@@ -139,9 +142,7 @@ def _is_set(route: Route, name: str) -> bool:
 
 
 @cache
-def _late_values(
-    api_key: ApiKey, module: str
-) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, ShortReader | None, int, int]:
+def _late_values(api_key: ApiKey, module: str) -> tuple[object, ...]:
     """Import a handler, and return what `_LATE_FIELDS` names."""
     import_module(module)
     highest = schema_versions(api_key)[1] + 1
@@ -158,12 +159,11 @@ class _Registration(NamedTuple):
     shortcut: Shortcut | None
     read_short: ShortReader | None
     read_long: ShortReader | None
+    checks: tuple[Check, ...]
 
 
 _REGISTRATIONS: dict[ApiKey, _Registration] = {}
 ROUTES: dict[int, Route] = {}
-CHECKS: dict[ApiKey, tuple[Check, ...]] = {}
-"""What the requests of each API whose handler is imported are authorized for."""
 
 
 def declare(
@@ -196,8 +196,9 @@ def handles(
 
     def register(handler: Handler) -> Handler:
         assert api_key not in _REGISTRATIONS, f"{api_key.name} has two handlers"
-        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut, read_short, read_long)
-        CHECKS[api_key] = checks
+        _REGISTRATIONS[api_key] = _Registration(
+            handler, is_raw, shortcut, read_short, read_long, checks
+        )
         return handler
 
     return register

@@ -6,7 +6,7 @@ Source: Kafka's `KafkaAdminClient`.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from client.errors import ApiError, error_of
 from client.group_admin import ResponseT
@@ -37,28 +37,11 @@ class AclAdmin(ABC):
         Raises:
             ApiError: the broker refuses the request.
         """
-        pattern, entry = acl_filter
-        request = messages.DescribeAclsRequest(
-            resource_type_filter=pattern.resource_type,
-            resource_name_filter=pattern.name,
-            pattern_type_filter=pattern.pattern_type,
-            principal_filter=entry.principal,
-            host_filter=entry.host,
-            operation=entry.operation,
-            permission_type=entry.permission_type,
-        )
-        response = self._ask(request)
+        response = self._ask(messages.DescribeAclsRequest(**_filter_fields(acl_filter)))
         error = error_of(response.error_code, response.error_message)
         if error is not None:
             raise error
-        return [
-            AclBinding(
-                _pattern(resource.resource_type, resource.resource_name, resource.pattern_type),
-                _entry(acl.principal, acl.host, acl.operation, acl.permission_type),
-            )
-            for resource in response.resources
-            for acl in resource.acls
-        ]
+        return [_binding(resource, acl) for resource in response.resources for acl in resource.acls]
 
     def create_acls(self, acls: Sequence[AclBinding]) -> list[ApiError | None]:
         """Add rules; return the outcomes in their order. A rule that there is stays.
@@ -87,18 +70,7 @@ class AclAdmin(ABC):
         """Remove the rules that each filter selects; return them in the order of the filters."""
         filter_class = messages.DeleteAclsRequest.DeleteAclsFilter
         request = messages.DeleteAclsRequest(
-            filters=[
-                filter_class(
-                    resource_type_filter=pattern.resource_type,
-                    resource_name_filter=pattern.name,
-                    pattern_type_filter=pattern.pattern_type,
-                    principal_filter=entry.principal,
-                    host_filter=entry.host,
-                    operation=entry.operation,
-                    permission_type=entry.permission_type,
-                )
-                for pattern, entry in filters
-            ]
+            filters=[filter_class(**_filter_fields(acl_filter)) for acl_filter in filters]
         )
         return [_deleted(result) for result in self._ask(request).filter_results]
 
@@ -109,27 +81,37 @@ def _deleted(
     error = error_of(result.error_code, result.error_message)
     for acl in result.matching_acls:
         error = error or error_of(acl.error_code, acl.error_message)
-    return error or [
-        AclBinding(
-            _pattern(acl.resource_type, acl.resource_name, acl.pattern_type),
-            _entry(acl.principal, acl.host, acl.operation, acl.permission_type),
-        )
-        for acl in result.matching_acls
-    ]
+    return error or [_binding(acl, acl) for acl in result.matching_acls]
 
 
-def _pattern(resource_type: int, name: str, pattern_type: int) -> ResourcePattern:
-    return ResourcePattern(
-        _known(ResourceType, resource_type), name, _known(PatternType, pattern_type)
-    )
+def _filter_fields(acl_filter: AclBinding) -> dict[str, Any]:
+    """Return the fields that a filter has in DescribeAcls and in DeleteAcls."""
+    pattern, entry = acl_filter
+    return {
+        "resource_type_filter": pattern.resource_type,
+        "resource_name_filter": pattern.name,
+        "pattern_type_filter": pattern.pattern_type,
+        "principal_filter": entry.principal,
+        "host_filter": entry.host,
+        "operation": entry.operation,
+        "permission_type": entry.permission_type,
+    }
 
 
-def _entry(principal: str, host: str, operation: int, permission_type: int) -> AccessControlEntry:
-    return AccessControlEntry(
-        principal,
-        host,
-        _known(AclOperation, operation),
-        _known(PermissionType, permission_type),
+def _binding(resource: Any, acl: Any) -> AclBinding:
+    """Return a rule from the parts of a response that have its resource and the rest of it."""
+    return AclBinding(
+        ResourcePattern(
+            _known(ResourceType, resource.resource_type),
+            resource.resource_name,
+            _known(PatternType, resource.pattern_type),
+        ),
+        AccessControlEntry(
+            acl.principal,
+            acl.host,
+            _known(AclOperation, acl.operation),
+            _known(PermissionType, acl.permission_type),
+        ),
     )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.authorization.checks import Check
-from broker.routes import CHECKS, ROUTES
+from broker.routes import ROUTES
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES
 
@@ -19,14 +20,13 @@ _SECTION = re.compile(r"(<!-- authorized requests -->\n).*?(<!-- end -->)", re.D
 
 def rows() -> Iterator[str]:
     """Return a row for each check, and a line with the APIs that check nothing."""
-    for route in ROUTES.values():
-        route.load()
+    checks = {API_NAMES[api_key]: ROUTES[api_key].checks for api_key in map(ApiKey, sorted(ROUTES))}
     yield "| API | operation | resource | error |"
     yield "|-----|-----------|----------|-------|"
-    for api_key in sorted(CHECKS):
-        for check in CHECKS[api_key]:
-            yield f"| {API_NAMES[api_key]} | {_cells(check)} |"
-    free = [API_NAMES[api_key] for api_key in sorted(CHECKS) if not CHECKS[api_key]]
+    for name, own in checks.items():
+        for check in own:
+            yield f"| {name} | {_cells(check)} |"
+    free = [name for name, own in checks.items() if not own]
     yield ""
     yield f"Without a check: {', '.join(free)}."
 

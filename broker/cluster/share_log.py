@@ -127,7 +127,7 @@ class ShareLog:
             if not is_committed or not _has_many_records(partition, snapshots):
                 return False
             oldest = next(iter(snapshots), None)
-            needed_offset = log.log_end_offset if oldest is None else snapshots[oldest]
+            needed_offset = self.redundant_before(partition)
             if needed_offset > log.log_start_offset:
                 settings = topic.on_broker(partition.leader_id).segment_settings
                 log.advance_start(needed_offset, settings)

@@ -1,7 +1,9 @@
 """What share coordinators do regularly with `__share_group_state`.
 
 They write snapshots of states that had none for long, and delete the records before the oldest
-of the last snapshots, which no later leader needs.
+of the last snapshots, which no later leader needs. Between two of these times the log grows with
+each write; `broker/cluster/share_log.py` deletes at once when there are too many records, for the
+memory.
 
 Source: Kafka's `ShareCoordinatorService`.
 """

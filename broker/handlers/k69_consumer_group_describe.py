@@ -13,17 +13,12 @@ Behaviour:
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
-from broker.administration.described_groups import (
-    HAS_HIDDEN_TOPICS,
-    assigned_topics,
-    refuse_hidden_topics,
-)
-from broker.authorization.acl import ResourceType
+from functools import partial
+
+from broker.administration.described_groups import assigned_topics, described_groups
 from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
-    behind_empty_ids,
     has_consumer_protocol,
     ownership_error,
 )
@@ -32,7 +27,6 @@ from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment, assignment_of
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.modern_group import group_not_found
-from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -59,46 +53,29 @@ def handle_consumer_group_describe(
 ) -> "messages.ConsumerGroupDescribeResponse":
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version
+    refused = partial(_refused, version)
     if not has_consumer_protocol(cluster):
         unsupported = Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
-        groups = [_refused(group_id, unsupported, version) for group_id in paced(request.group_ids)]
-        return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
-    allowed, denied = partition_by_authorized(
-        context, cluster, DESCRIBE_GROUP, request.group_ids, str
-    )
-    denial = Refusal(DESCRIBE_GROUP.error_code, None)
-    groups = [_refused(group_id, denial, version) for group_id in paced(denied)]
-    for group_id in paced(behind_empty_ids(cluster, allowed)):
-        group = _describe(context, group_id, cluster)
-        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
-            operations = authorized_operations(
-                context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
-            )
-            group.authorized_operations = bit_field(operations)
-        groups.append(group)
-    groups = refuse_hidden_topics(
-        context,
-        cluster,
-        groups,
-        assigned_topics,
-        lambda group: _refused(group.group_id, HAS_HIDDEN_TOPICS, version),
-    )
+        groups = [refused(group_id, unsupported) for group_id in paced(request.group_ids)]
+    else:
+        describe = partial(_describe, context, cluster)
+        groups = described_groups(context, cluster, request, describe, refused, assigned_topics)
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 
 @may_pause
-def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
+def _describe(context: RequestContext, cluster: Cluster, group_id: str) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if not group_id:
         error_code = ErrorCode.INVALID_GROUP_ID
     if error_code is not ErrorCode.NONE:
-        return _refused(group_id, Refusal(error_code, None), version)
+        return _refused(version, group_id, Refusal(error_code, None))
     group = cluster.groups.describe_consumer_group(group_id)
     if group_id in cluster.share.groups:
         group = group_not_found(f"Group {group_id} is not a consumer group.")
     if isinstance(group, Refusal):
-        return _refused(group_id, group, version)
+        return _refused(version, group_id, group)
     has_pending = release_of(cluster.shared_config) >= PENDING_ARE_ASSIGNED_SINCE
     return _GroupResponse(
         version=version,
@@ -115,7 +92,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
     )
 
 
-def _refused(group_id: str, refusal: Refusal, version: int) -> _GroupResponse:
+def _refused(version: int, group_id: str, refusal: Refusal) -> _GroupResponse:
     return _GroupResponse(
         version=version,
         group_id=group_id,

@@ -10,19 +10,14 @@ Behaviour:
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
 """
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
-from broker.administration.described_groups import (
-    HAS_HIDDEN_TOPICS,
-    assigned_topics,
-    refuse_hidden_topics,
-)
-from broker.authorization.acl import ResourceType
+from functools import partial
+
+from broker.administration.described_groups import assigned_topics, described_groups
 from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import behind_empty_ids, ownership_error
+from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import Refusal
-from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.member import ShareMember
@@ -46,43 +41,24 @@ def handle_share_group_describe(
 ) -> "messages.ShareGroupDescribeResponse":
     """Kafka's `KafkaApis.handleShareGroupDescribe`."""
     if not are_share_groups_enabled(cluster):
-        unsupported = ErrorCode.UNSUPPORTED_VERSION
-        return _Response(
-            groups=[_error(group_id, unsupported) for group_id in paced(request.group_ids)]
-        )
-    allowed, denied = partition_by_authorized(
-        context, cluster, DESCRIBE_GROUP, request.group_ids, str
-    )
-    groups = [_error(group_id, DESCRIBE_GROUP.error_code) for group_id in paced(denied)]
-    for group_id in paced(behind_empty_ids(cluster, allowed)):
-        group = _describe(context, group_id, cluster)
-        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
-            operations = authorized_operations(
-                context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
-            )
-            group.authorized_operations = bit_field(operations)
-        groups.append(group)
-    hidden = HAS_HIDDEN_TOPICS
-    groups = refuse_hidden_topics(
-        context,
-        cluster,
-        groups,
-        assigned_topics,
-        lambda group: _error(group.group_id, hidden.error_code, hidden.message),
-    )
+        unsupported = Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+        groups = [_refused(group_id, unsupported) for group_id in paced(request.group_ids)]
+    else:
+        describe = partial(_describe, context, cluster)
+        groups = described_groups(context, cluster, request, describe, _refused, assigned_topics)
     return _Response(groups=groups)
 
 
 @may_pause
-def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Group:
+def _describe(context: RequestContext, cluster: Cluster, group_id: str) -> _Group:
     if not group_id:
-        return _error(group_id, ErrorCode.INVALID_GROUP_ID)
+        return _refused(group_id, Refusal(ErrorCode.INVALID_GROUP_ID, None))
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
-        return _error(group_id, error_code)
+        return _refused(group_id, Refusal(error_code, None))
     group = cluster.share.groups.find(group_id)
     if isinstance(group, Refusal):
-        return _error(group_id, group.error_code, group.error_message)
+        return _refused(group_id, group)
     return _Group(
         group_id=group_id,
         group_state=group.state_name,
@@ -118,11 +94,11 @@ def _member(member: ShareMember, cluster: Cluster) -> _Member:
     )
 
 
-def _error(group_id: str, error_code: ErrorCode, error_message: str | None = None) -> _Group:
+def _refused(group_id: str, refusal: Refusal) -> _Group:
     return _Group(
         group_id=group_id,
-        error_code=error_code,
-        error_message=error_message,
+        error_code=refusal.error_code,
+        error_message=refusal.error_message,
         group_state="",
         assignor_name="",
         members=[],

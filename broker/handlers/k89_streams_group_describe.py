@@ -16,13 +16,12 @@ Behaviour:
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
-from broker.administration.described_groups import refuse_hidden_topics
-from broker.authorization.acl import ResourceType
+from broker.administration.described_groups import described_groups
 from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import behind_empty_ids, has_streams_protocol, ownership_error
+from broker.cluster.coordinators import has_streams_protocol, ownership_error
 from broker.errors import Refusal
 from broker.groups.streams.group import ReportedOffsets, StreamsGroup
 from broker.groups.streams.member import StreamsMember
@@ -30,7 +29,6 @@ from broker.groups.streams.requests import TaskOffset
 from broker.groups.streams.sticky_assignor import NAME
 from broker.groups.streams.tasks import Tasks
 from broker.groups.streams.topology_view import TopicView, topology_view
-from broker.request.authorization import authorized_operations, partition_by_authorized
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -65,32 +63,21 @@ def handle_streams_group_describe(
 ) -> "messages.StreamsGroupDescribeResponse":
     """Kafka's `KafkaApis.handleStreamsGroupDescribe`."""
     version = context.api_version
+    refused = partial(_refused, version)
     if not has_streams_protocol(cluster):
         refusal = Refusal(ErrorCode.UNSUPPORTED_VERSION, None)
-        groups = [_refused(group_id, refusal, version) for group_id in paced(request.group_ids)]
+        groups = [refused(group_id, refusal) for group_id in paced(request.group_ids)]
         return _Response(version=version, groups=groups)
-    allowed, denied = partition_by_authorized(
-        context, cluster, DESCRIBE_GROUP, request.group_ids, str
-    )
-    denial = Refusal(DESCRIBE_GROUP.error_code, None)
-    groups = [_refused(group_id, denial, version) for group_id in paced(denied)]
-    for group_id in paced(behind_empty_ids(cluster, allowed)):
+
+    @may_pause
+    def describe(group_id: str) -> _Group:
         group = _describe(context, group_id, cluster)
-        groups.append(group)
-        if group.error_code == ErrorCode.NONE:
-            if request.include_authorized_operations:
-                operations = authorized_operations(
-                    context, cluster, ResourceType.GROUP, group_id, GROUP_OPERATIONS
-                )
-                group.authorized_operations = bit_field(operations)
-            if request.include_topology_description:
-                _add_description(group, cluster, version)
-    groups = refuse_hidden_topics(
-        context,
-        cluster,
-        groups,
-        _topic_names,
-        lambda group: _refused(group.group_id, _HAS_HIDDEN_TOPICS, version),
+        if request.include_topology_description and group.error_code == ErrorCode.NONE:
+            _add_description(group, cluster, version)
+        return group
+
+    groups = described_groups(
+        context, cluster, request, describe, refused, _topic_names, _HAS_HIDDEN_TOPICS
     )
     return _Response(version=version, groups=groups)
 
@@ -112,10 +99,10 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
     if not group_id:
         error_code = ErrorCode.INVALID_GROUP_ID
     if error_code is not ErrorCode.NONE:
-        return _refused(group_id, Refusal(error_code, None), version)
+        return _refused(version, group_id, Refusal(error_code, None))
     group = cluster.groups.streams.find(group_id)
     if isinstance(group, Refusal):
-        return _refused(group_id, group, version)
+        return _refused(version, group_id, group)
     return _Group(
         version=version,
         error_code=ErrorCode.NONE,
@@ -130,7 +117,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
     )
 
 
-def _refused(group_id: str, refusal: Refusal, version: int) -> _Group:
+def _refused(version: int, group_id: str, refusal: Refusal) -> _Group:
     return _Group(
         version=version,
         error_code=refusal.error_code,

@@ -131,7 +131,7 @@ class DelegationTokens:
     def described(self, owners: Collection[Principal] | None) -> list[DelegationToken]:
         """Return the tokens that concern one of these principals; all tokens for None.
 
-        There is no authorization: every user may describe every token.
+        Which of them a client may describe is for the handler of DescribeDelegationToken to check.
         """
         return [
             token

@@ -18,10 +18,19 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster, make_context
 
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-}
+AUTHORIZER = {"authorizer.class.name": "acl"}
 CLIENT = "User:ANONYMOUS"
+EVERYBODY = "User:*"
+ANY_FILTER = {
+    "resource_type_filter": 1,
+    "resource_name_filter": None,
+    "pattern_type_filter": 1,
+    "principal_filter": None,
+    "host_filter": None,
+    "operation": 1,
+    "permission_type": 1,
+}
+"""The fields of a filter in a request, for all rules."""
 
 
 def make_acl_cluster(*rights: str, **overrides: str) -> Cluster:
@@ -33,20 +42,24 @@ def make_acl_cluster(*rights: str, **overrides: str) -> Cluster:
 
 def allow(cluster: Cluster, *rights: str) -> None:
     """Let every client do `rights`, such as `ALTER CLUSTER`, `READ TOPIC a`, `READ TOPIC *`."""
-    assert cluster.authorizer is not None
     for right in rights:
-        operation, resource_type, *names = right.split()
-        cluster.authorizer.add(
-            Acl(
-                ResourceType[resource_type],
-                names[0] if names else CLUSTER_NAME,
-                PatternType.LITERAL,
-                "User:*",
-                "*",
-                AclOperation[operation],
-                PermissionType.ALLOW,
-            )
-        )
+        authorizer_of(cluster).add(_rule(right, PermissionType.ALLOW))
+
+
+def deny(cluster: Cluster, right: str) -> None:
+    """Add a rule that denies every client one right."""
+    authorizer_of(cluster).add(_rule(right, PermissionType.DENY))
+
+
+def _rule(right: str, permission_type: PermissionType) -> Acl:
+    operation, resource_type, *names = right.split()
+    return acl(
+        names[0] if names else CLUSTER_NAME,
+        AclOperation[operation],
+        resource_type=ResourceType[resource_type],
+        principal=EVERYBODY,
+        permission_type=permission_type,
+    )
 
 
 def send(cluster: Cluster, request: Any, version: int, **fields: Any) -> tuple[Any, list[str]]:
@@ -75,8 +88,7 @@ def acl_cluster(
     broker_count: int = 1, /, *, super_users: str = CLIENT, **overrides: str
 ) -> Cluster:
     """A cluster with an authorizer, for whose super users there are no rules."""
-    keys = {"authorizer.class.name": "acl", "super.users": super_users}
-    return make_cluster(broker_count, **{**keys, **overrides})
+    return make_cluster(broker_count, **AUTHORIZER, **{"super.users": super_users}, **overrides)
 
 
 def authorizer_of(cluster: Cluster) -> Authorizer:
@@ -99,7 +111,7 @@ def switch_on(cluster: Cluster) -> Authorizer:
 def set_denied(cluster: Cluster, topic: str, *, is_denied: bool) -> None:
     """Have all users be denied everything about a topic, or no longer."""
     authorizer = switch_on(cluster)
-    rule = acl(topic, AclOperation.ALL, principal="User:*", permission_type=PermissionType.DENY)
+    rule = _rule(f"ALL TOPIC {topic}", PermissionType.DENY)
     if is_denied:
         authorizer.add(rule)
     else:
@@ -119,4 +131,17 @@ def acl(
     """A rule that allows a client without a name to read a topic."""
     return Acl(
         resource_type, resource_name, pattern_type, principal, host, operation, permission_type
+    )
+
+
+def acl_of(resource: Any, rule: Any) -> Acl:
+    """Return a rule from the parts of a response that have its resource and the rest of it."""
+    return Acl(
+        resource.resource_type,
+        resource.resource_name,
+        resource.pattern_type,
+        rule.principal,
+        rule.host,
+        rule.operation,
+        rule.permission_type,
     )

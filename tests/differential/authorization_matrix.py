@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.authorization.checks import Check
-from broker.routes import CHECKS, ROUTES
+from broker.routes import ROUTES
 from protocol.messages import API_NAMES
 from tests.differential.authorization_requests import DESTRUCTIVE, LATEST, REQUESTS, preparations_of
 from tests.differential.authorization_rules import (
@@ -25,9 +25,8 @@ from tests.differential.preparations import Versions
 
 def declared_checks() -> dict[str, tuple[Check, ...]]:
     """Return what the requests of each API are authorized for, without APIs that check nothing."""
-    for route in ROUTES.values():
-        route.load()
-    return {API_NAMES[api_key]: CHECKS[api_key] for api_key in sorted(CHECKS) if CHECKS[api_key]}
+    routes = (ROUTES[api_key] for api_key in sorted(ROUTES))
+    return {API_NAMES[route.api_key]: route.checks for route in routes if route.checks}
 
 
 def matrix(api: str, checks: Sequence[Check], versions: Versions) -> Iterator[list[Conversation]]:

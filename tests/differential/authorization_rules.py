@@ -120,7 +120,7 @@ def _implied(operation: AclOperation) -> Kind:
     return Kind(f"implied by {operation.name}", lambda check: [_rule(check, operation=operation)])
 
 
-CLIENTS = {name: Connection(listener=LISTENER, user=f"~{name}") for name in ("u0", "u0", "u1")} | {
+CLIENTS = {name: Connection(listener=LISTENER, user=f"~{name}") for name in ("u0", "u1")} | {
     "r": Connection(listener=LISTENER, user=SUPER_USER)
 }
 """Connections of generated conversations: clients who need rules, and one who does not."""

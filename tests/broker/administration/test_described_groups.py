@@ -1,9 +1,16 @@
-"""Descriptions of groups whose topics are hidden from the client."""
+"""Descriptions of groups, of which some or some topics are hidden from the client."""
 
 from types import SimpleNamespace
 from typing import Any
 
-from broker.administration.described_groups import assigned_topics, refuse_hidden_topics
+from broker.administration.described_groups import (
+    HAS_HIDDEN_TOPICS,
+    assigned_topics,
+    described_groups,
+    refuse_hidden_topics,
+)
+from broker.authorization.checks import DESCRIBE_GROUP
+from broker.errors import Refusal
 from protocol.api_keys import ApiKey
 from tests.broker.acl_cluster import make_acl_cluster, noted
 from tests.broker.cluster_builder import make_cluster, make_context
@@ -22,6 +29,25 @@ def test_groups_with_a_topic_that_may_not_be_described_are_refused() -> None:
     assert found == [("a", ["hidden"]), ("b", ["u"]), ("c", ["hidden"]), ("d", [])]
     # Each topic is asked about once, whatever the number of groups.
     assert noted(context) == ["DESCRIBE TOPIC t"]
+
+
+def test_denied_groups_come_first_and_the_others_have_the_operations_of_the_client() -> None:
+    cluster = make_acl_cluster("READ GROUP a", "DESCRIBE GROUP c", "DESCRIBE TOPIC a")
+    context = make_context(ApiKey.CONSUMER_GROUP_DESCRIBE, 1)
+    request = SimpleNamespace(group_ids=["a", "b", "c"], include_authorized_operations=True)
+    found: list[Any] = described_groups(
+        context,
+        cluster,
+        request,
+        lambda group_id: SimpleNamespace(group_id=group_id, error_code=0),
+        lambda group_id, refusal: (group_id, refusal),
+        lambda group: [] if isinstance(group, tuple) else [group.group_id],
+    )
+    assert found == [
+        ("b", Refusal(DESCRIBE_GROUP.error_code, None)),
+        SimpleNamespace(group_id="a", error_code=0, authorized_operations=1 << 3 | 1 << 8),
+        ("c", HAS_HIDDEN_TOPICS),
+    ]
 
 
 def test_without_an_authorizer_no_group_is_looked_at() -> None:

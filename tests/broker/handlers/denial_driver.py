@@ -1,10 +1,9 @@
 """A broker with an authorizer, and a client that may do only what a test allows."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from broker.authorization.acl import CLUSTER_NAME, PermissionType
+from broker.authorization.acl import CLUSTER_NAME
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -15,7 +14,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.errors import ErrorCode
-from tests.broker.acl_cluster import AUTHORIZER, allow, noted
+from tests.broker.acl_cluster import AUTHORIZER, allow, authorizer_of, deny, noted
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 
 GROUP = "g"
@@ -80,19 +79,11 @@ class DenialDriver:
         return messages.response_class(api_key).decode(bytes(response), version=version)
 
 
-def deny(cluster: Cluster, right: str) -> None:
-    """Add a rule that denies every client one right."""
-    allow(cluster, right)
-    assert cluster.authorizer is not None
-    rule = cluster.authorizer.acls()[-1]
-    cluster.authorizer.add(replace(rule, permission_type=PermissionType.DENY))
-
-
 def forbid_all(cluster: Cluster) -> None:
     """Remove all rules."""
-    assert cluster.authorizer is not None
-    for rule in cluster.authorizer.acls():
-        cluster.authorizer.remove(rule)
+    authorizer = authorizer_of(cluster)
+    for rule in authorizer.acls():
+        authorizer.remove(rule)
 
 
 def noted_right(right: str) -> str:

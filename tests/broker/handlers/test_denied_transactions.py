@@ -7,8 +7,8 @@ from broker.cluster.transactions import abort_timed_out
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.broker.acl_cluster import AUTHORIZER, allow
-from tests.broker.handlers.denial_driver import DenialDriver, deny, forbid_all
+from tests.broker.acl_cluster import AUTHORIZER, allow, deny
+from tests.broker.handlers.denial_driver import DenialDriver, forbid_all
 from tests.broker.transactional_driver import TransactionDriver, make_driver
 
 NONE = ErrorCode.NONE

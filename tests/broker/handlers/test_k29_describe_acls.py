@@ -7,24 +7,12 @@ from broker.cluster.cluster import Cluster
 from broker.responses import Close
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
+from tests.broker.acl_cluster import ANY_FILTER, acl, acl_cluster, acl_of, authorizer_of
 from tests.broker.cluster_builder import call, make_cluster
 
 
 def describe(cluster: Cluster, version: int, **fields: Any) -> Any:
-    request = messages.DescribeAclsRequest(
-        version=version,
-        **{
-            "resource_type_filter": 1,
-            "resource_name_filter": None,
-            "pattern_type_filter": 1,
-            "principal_filter": None,
-            "host_filter": None,
-            "operation": 1,
-            "permission_type": 1,
-            **fields,
-        },
-    )
+    request = messages.DescribeAclsRequest(version=version, **{**ANY_FILTER, **fields})
     return call(cluster, request, version)
 
 
@@ -33,19 +21,7 @@ def described(cluster: Cluster, version: int = 3, **fields: Any) -> list[Acl]:
     assert (response.error_code, response.error_message) == (0, "")
     patterns = [(r.resource_type, r.resource_name, r.pattern_type) for r in response.resources]
     assert len(patterns) == len(set(patterns))
-    return [
-        Acl(
-            r.resource_type,
-            r.resource_name,
-            r.pattern_type,
-            rule.principal,
-            rule.host,
-            rule.operation,
-            rule.permission_type,
-        )
-        for r in response.resources
-        for rule in r.acls
-    ]
+    return [acl_of(resource, rule) for resource in response.resources for rule in resource.acls]
 
 
 ORDERS = acl()

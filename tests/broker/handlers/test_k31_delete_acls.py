@@ -8,25 +8,14 @@ from broker.cluster.cluster import Cluster
 from broker.responses import Close
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
+from tests.broker.acl_cluster import ANY_FILTER, acl, acl_cluster, acl_of, authorizer_of
 from tests.broker.cluster_builder import call, make_cluster
 
 _Request = messages.DeleteAclsRequest
 
 
 def acl_filter(**fields: Any) -> _Request.DeleteAclsFilter:
-    return _Request.DeleteAclsFilter(
-        **{
-            "resource_type_filter": 1,
-            "resource_name_filter": None,
-            "pattern_type_filter": 1,
-            "principal_filter": None,
-            "host_filter": None,
-            "operation": 1,
-            "permission_type": 1,
-            **fields,
-        }
-    )
+    return _Request.DeleteAclsFilter(**{**ANY_FILTER, **fields})
 
 
 def delete(cluster: Cluster, version: int, *filters: _Request.DeleteAclsFilter) -> Any:
@@ -40,20 +29,7 @@ def deleted(response: Any) -> list[list[Acl]]:
         assert {(rule.error_code, rule.error_message) for rule in result.matching_acls} <= {
             (0, None)
         }
-        found.append(
-            [
-                Acl(
-                    rule.resource_type,
-                    rule.resource_name,
-                    rule.pattern_type,
-                    rule.principal,
-                    rule.host,
-                    rule.operation,
-                    rule.permission_type,
-                )
-                for rule in result.matching_acls
-            ]
-        )
+        found.append([acl_of(rule, rule) for rule in result.matching_acls])
     return found
 
 

@@ -15,7 +15,7 @@ from broker.authorization.checks import (
 )
 from broker.cluster.cluster import Cluster
 from broker.request.cluster_operation import refuse_cluster_operation
-from broker.routes import CHECKS, ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -267,8 +267,7 @@ def test_a_client_without_the_operation_gets_the_error_everywhere(
     case = CASES[api_key]
     cluster = cluster_with_a("ALL TOPIC *", "ALL GROUP *", "CLUSTER_ACTION CLUSTER")
     response, denials = send(cluster, case.request(version), version)
-    ROUTES[api_key].load()
-    assert CHECKS[api_key] == (case.check,)
+    assert ROUTES[api_key].checks == (case.check,)
     assert denials == [f"{right_of(case.check)} kafka-cluster"]
     if (api_key, version) in ERRORLESS:
         assert response.results == []
