@@ -6,7 +6,7 @@ Source: Kafka's `KafkaAdminClient`.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from client.errors import ApiError, error_of
 from client.group_admin import ResponseT
@@ -18,6 +18,9 @@ from client.resources import (
 )
 from protocol import messages
 from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
+
+if TYPE_CHECKING:
+    _MatchingAcl = messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl
 
 ALL_ACLS = AclBinding()
 _CodeT = TypeVar("_CodeT", bound=IntEnum)
@@ -84,7 +87,17 @@ def _deleted(
     return error or [_binding(acl, acl) for acl in result.matching_acls]
 
 
-def _filter_fields(acl_filter: AclBinding) -> dict[str, Any]:
+class _FilterFields(TypedDict):
+    resource_type_filter: int
+    resource_name_filter: str | None
+    pattern_type_filter: int
+    principal_filter: str | None
+    host_filter: str | None
+    operation: int
+    permission_type: int
+
+
+def _filter_fields(acl_filter: AclBinding) -> _FilterFields:
     """Return the fields that a filter has in DescribeAcls and in DeleteAcls."""
     pattern, entry = acl_filter
     return {
@@ -98,7 +111,10 @@ def _filter_fields(acl_filter: AclBinding) -> dict[str, Any]:
     }
 
 
-def _binding(resource: Any, acl: Any) -> AclBinding:
+def _binding(
+    resource: "messages.DescribeAclsResponse.DescribeAclsResource | _MatchingAcl",
+    acl: "messages.DescribeAclsResponse.DescribeAclsResource.AclDescription | _MatchingAcl",
+) -> AclBinding:
     """Return a rule from the parts of a response that have its resource and the rest of it."""
     return AclBinding(
         ResourcePattern(
