@@ -6,7 +6,7 @@ Source: Kafka's `KafkaAdminClient`.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 from client.errors import ApiError, error_of
 from client.group_admin import ResponseT
@@ -84,7 +84,17 @@ def _deleted(
     return error or [_binding(acl, acl) for acl in result.matching_acls]
 
 
-def _filter_fields(acl_filter: AclBinding) -> dict[str, Any]:
+class _FilterFields(TypedDict):
+    resource_type_filter: ResourceType
+    resource_name_filter: str | None
+    pattern_type_filter: PatternType
+    principal_filter: str | None
+    host_filter: str | None
+    operation: AclOperation
+    permission_type: PermissionType
+
+
+def _filter_fields(acl_filter: AclBinding) -> _FilterFields:
     """Return the fields that a filter has in DescribeAcls and in DeleteAcls."""
     pattern, entry = acl_filter
     return {
@@ -98,7 +108,10 @@ def _filter_fields(acl_filter: AclBinding) -> dict[str, Any]:
     }
 
 
-def _binding(resource: Any, acl: Any) -> AclBinding:
+def _binding(
+    resource: "messages.DescribeAclsResponse.DescribeAclsResource | messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl",
+    acl: "messages.DescribeAclsResponse.DescribeAclsResource.AclDescription | messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl",
+) -> AclBinding:
     """Return a rule from the parts of a response that have its resource and the rest of it."""
     return AclBinding(
         ResourcePattern(
