@@ -6,7 +6,7 @@ Source: Kafka's `KafkaAdminClient`.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from client.errors import ApiError, error_of
 from client.group_admin import ResponseT
@@ -18,6 +18,10 @@ from client.resources import (
 )
 from protocol import messages
 from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
+
+if TYPE_CHECKING:
+    _Described = messages.DescribeAclsResponse.DescribeAclsResource
+    _Matching = messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl
 
 ALL_ACLS = AclBinding()
 _CodeT = TypeVar("_CodeT", bound=IntEnum)
@@ -109,8 +113,8 @@ def _filter_fields(acl_filter: AclBinding) -> _FilterFields:
 
 
 def _binding(
-    resource: "messages.DescribeAclsResponse.DescribeAclsResource | messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl",
-    acl: "messages.DescribeAclsResponse.DescribeAclsResource.AclDescription | messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl",
+    resource: "_Described | _Matching",
+    acl: "_Described.AclDescription | _Matching",
 ) -> AclBinding:
     """Return a rule from the parts of a response that have its resource and the rest of it."""
     return AclBinding(
