@@ -20,7 +20,8 @@ from protocol import messages
 from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 
 if TYPE_CHECKING:
-    _MatchingAcl = messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl
+    _Described = messages.DescribeAclsResponse.DescribeAclsResource
+    _Matching = messages.DeleteAclsResponse.DeleteAclsFilterResult.DeleteAclsMatchingAcl
 
 ALL_ACLS = AclBinding()
 _CodeT = TypeVar("_CodeT", bound=IntEnum)
@@ -88,13 +89,13 @@ def _deleted(
 
 
 class _FilterFields(TypedDict):
-    resource_type_filter: int
+    resource_type_filter: ResourceType
     resource_name_filter: str | None
-    pattern_type_filter: int
+    pattern_type_filter: PatternType
     principal_filter: str | None
     host_filter: str | None
-    operation: int
-    permission_type: int
+    operation: AclOperation
+    permission_type: PermissionType
 
 
 def _filter_fields(acl_filter: AclBinding) -> _FilterFields:
@@ -112,8 +113,8 @@ def _filter_fields(acl_filter: AclBinding) -> _FilterFields:
 
 
 def _binding(
-    resource: "messages.DescribeAclsResponse.DescribeAclsResource | _MatchingAcl",
-    acl: "messages.DescribeAclsResponse.DescribeAclsResource.AclDescription | _MatchingAcl",
+    resource: "_Described | _Matching",
+    acl: "_Described.AclDescription | _Matching",
 ) -> AclBinding:
     """Return a rule from the parts of a response that have its resource and the rest of it."""
     return AclBinding(
