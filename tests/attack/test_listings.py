@@ -160,13 +160,16 @@ def produces(name: str, version: int) -> Iterator[tuple[Any, int]]:
 
 
 WAITING = "/v1/requests/wait"
+DECISIONS = "/v1/acls/decisions"
+"""It needs a question and an authorizer."""
 
 
 def listings(admin: Admin) -> Iterator[tuple[str, str]]:
     """Yield what each operation of the admin port without a path parameter returns."""
     for operation in OPERATIONS:
         is_listing = operation.method == "GET" and operation.path_type is None
-        if not is_listing or isasyncgenfunction(operation.handler) or operation.path == WAITING:
+        is_other = operation.path in {WAITING, DECISIONS}
+        if not is_listing or isasyncgenfunction(operation.handler) or is_other:
             continue
         arguments = operation.read_input(
             {}, {"limit": "1000"} if "limit" in fields_of(operation) else {}, b""

@@ -22,6 +22,7 @@ ITEMS = 2_000
 OTHERS = frozenset(
     {
         "/metrics",
+        "/v1/acls/decisions",
         "/v1/groups/{group_id}/stable",
         "/v1/requests/wait",
         "/v1/requests/{number}",
