@@ -49,9 +49,11 @@ def serve(*arguments: str) -> Iterator[Cluster]:
         text=True,
     ) as process:
         assert process.stdout is not None
-        first, second = process.stdout.readline(), process.stdout.readline()
-        yield Cluster(first.partition("=")[2].strip(), second.partition("=")[2].strip())
-        process.terminate()
+        try:
+            first, second = process.stdout.readline(), process.stdout.readline()
+            yield Cluster(first.partition("=")[2].strip(), second.partition("=")[2].strip())
+        finally:
+            process.terminate()
 
 
 @contextmanager

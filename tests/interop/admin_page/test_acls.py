@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from mock_kafka import open_admin
+from mock_kafka import ApiError, open_admin
 from tests.interop.admin_page.accessibility import Accessibility
 from tests.interop.admin_page.served_cluster import EVIL, Cluster, serve
 
@@ -80,3 +80,26 @@ def test_a_denied_request_says_what_was_denied(cluster: Cluster, page: Page) -> 
     row = page.locator("#lines tr", has_text="denied DESCRIBE TOPIC orders").first
     expect(row).to_contain_text("TOPIC_AUTHORIZATION_FAILED")
     expect(row.get_by_title("DefaultDeny")).to_be_visible()
+
+
+def test_names_in_rules_and_denials_are_text(cluster: Cluster, page: Page) -> None:
+    rule = {**RULE, "principal": EVIL, "resource_type": "GROUP", "resource_name": EVIL}
+    cluster.ask("POST", "/v1/acls", {"acls": [rule, {**rule, "principal": "*"}]})
+    rows = page.locator("#acls tbody tr")
+    expect(rows.filter(has_text=f"GROUP {EVIL}…")).to_have_count(2)
+
+    with (
+        open_admin(cluster.bootstrap_servers) as admin,
+        pytest.raises(ApiError, match="GROUP_AUTHORIZATION_FAILED"),
+    ):
+        admin.describe_groups([EVIL])
+    row = page.locator("#lines tr", has_text=f"denied DESCRIBE GROUP {EVIL}").first
+    expect(row.get_by_title(f"User:* DENY ALL GROUP {EVIL}…")).to_be_visible()
+
+    page.get_by_text("What may a user do?").click()
+    page.get_by_label("User", exact=True).fill(EVIL)
+    page.get_by_label("Name of the resource").fill(EVIL)
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("#decisions tbody tr").first).to_contain_text("DefaultDeny")
+    assert page.locator("#acls img, #lines img, #decisions img").count() == 0
+    expect(page).not_to_have_title("owned")
