@@ -52,6 +52,7 @@ def test_a_client_goes_on_when_its_sessions_end(
             send(b"%d" % sent)
             sent += 1
             writer = cluster.requests(api="Produce")[-1].connection
+            assert writer is not None
             tokens = cluster.requests(api="SaslAuthenticate", connection=writer)
             if len(tokens) >= SESSIONS:
                 break
