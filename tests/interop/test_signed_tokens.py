@@ -18,6 +18,7 @@ import kafka.net.sasl.oauth
 import pytest
 
 from mock_kafka import MockKafka
+from scenarios.clients.deadline import Deadline
 from tests.broker.security.provider import AUDIENCE, ISSUER, key_set, public_key, signed
 
 PREFIX = "listener.name.sasl_plaintext."
@@ -103,9 +104,11 @@ def confluent(servers: str, topic: str, key_id: str) -> None:
         }
     )
     producer.produce(topic, b"hello", on_delivery=lambda error, _message: errors.append(error))
-    producer.flush(20)
-    if errors != [None]:
-        raise confluent_kafka.KafkaException(*errors)
+    deadline = Deadline()
+    while not errors and deadline.holds("the outcome of the record"):
+        producer.poll(0.1)
+    if errors[0] is not None:
+        raise confluent_kafka.KafkaException(errors[0])
 
 
 CLIENTS: dict[str, Callable[[str, str, str], None]] = {
