@@ -1,8 +1,9 @@
 """The keys of OAuth providers: from a file, or from an HTTP endpoint of this machine.
 
-The broker asks an endpoint at its start, at intervals of its own clock, and when a token was signed
-with an unknown key. It does so in a thread, so that no request waits. Source: Kafka's
-`RefreshingHttpsJwks`.
+The broker fetches the key set of an endpoint when it starts, at an interval of its own clock, and
+when a client sends a token with an unknown key id. A thread fetches it, so that no request waits.
+
+Source: Kafka's `RefreshingHttpsJwks`.
 """
 
 import asyncio
@@ -48,7 +49,8 @@ class TokenProviders:
         return self._keys[settings]
 
     def start(self, now_ms: int) -> None:
-        """Ask endpoints again at their intervals, from now on."""
+        """Ask endpoints again at their intervals, from now on; timers of before are gone."""
+        self._retries.clear()
         for settings, keys in self._keys.items():
             if isinstance(keys, KeysOfEndpoint):
                 keys.on_missing = partial(self._ask, settings, keys, settings.retry_backoff_ms)

@@ -129,6 +129,25 @@ async def test_unknown_keys_add_no_retries_while_the_endpoint_is_out_of_order() 
         assert len(timers) == 1
 
 
+async def test_after_a_reset_an_endpoint_is_asked_again_after_an_error() -> None:
+    async with running() as provider:
+        timers = Timers()
+        providers = TokenProviders(timers)
+        keys = await providers.keys(provider.settings())
+        providers.start(0)
+        provider.body = None
+        timers.run_due(REFRESH_MS)
+        await until(providers)  # a retry is planned
+        timers.clear()
+        providers.start(REFRESH_MS)
+        timers.run_due(2 * REFRESH_MS)
+        await until(providers)
+        provider.body = key_set(TWO)
+        timers.run_due(2 * REFRESH_MS + 100)
+        await until(providers)
+        assert keys.keys(0) == (TWO,)
+
+
 async def test_a_start_without_keys_is_an_error(tmp_path: Path) -> None:
     async with running() as provider:
         provider.body = None
