@@ -5,7 +5,7 @@ Source: Kafka's `AuthHelper`.
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
@@ -16,6 +16,9 @@ from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
 from protocol.pacing import may_pause, paced, paced_elements, paced_stream
+
+if TYPE_CHECKING:  # see ADR 24
+    from broker.authorization.authorizer import Authorizer
 
 DENIALS_MAX = 100
 """How many denials of a request are noted."""
@@ -39,8 +42,8 @@ def is_allowed(
     `DENIALS_MAX` of a request, and unless `is_noted` is False: for what only leaves a resource out
     of a response.
     """
-    authorizer = cluster.authorizer
-    if authorizer is None or context.connection_id < 0:  # brokers of the cluster are super users
+    authorizer = _authorizer_of(context, cluster)
+    if authorizer is None:
         return True
     decision = authorizer.authorize(
         f"User:{context.principal}",
@@ -52,6 +55,14 @@ def is_allowed(
     if not decision.is_allowed and is_noted and len(context.denials) < DENIALS_MAX:
         _note(context, Denial(check, resource_name, decision.rule))
     return decision.is_allowed
+
+
+def _authorizer_of(context: RequestContext, cluster: Cluster) -> "Authorizer | None":
+    """Return what decides about a request; None if it may do everything.
+
+    Brokers of the cluster, whose connections have negative ids, are super users.
+    """
+    return cluster.authorizer if context.connection_id >= 0 else None
 
 
 def _note(context: RequestContext, denial: Denial) -> None:
@@ -121,7 +132,7 @@ def may_any(
     resource_type: ResourceType,
 ) -> bool:
     """Whether the client may do an operation on at least one resource of a type."""
-    authorizer = cluster.authorizer
+    authorizer = _authorizer_of(context, cluster)
     return authorizer is None or authorizer.authorize_by_resource_type(
         f"User:{context.principal}", context.client_host, operation, resource_type
     )
@@ -135,7 +146,7 @@ def authorized_operations(
     supported: frozenset[AclOperation],
 ) -> frozenset[AclOperation]:
     """Return those of the `supported` operations that the client may do on a resource (KIP-430)."""
-    authorizer = cluster.authorizer
+    authorizer = _authorizer_of(context, cluster)
     if authorizer is None:
         return supported
     principal, host = f"User:{context.principal}", context.client_host

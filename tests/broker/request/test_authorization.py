@@ -25,6 +25,15 @@ def context_of(principal: str = "alice", client_host: str = "10.0.0.1") -> Reque
     return make_context(ApiKey.METADATA, 12, principal=principal, client_host=client_host)
 
 
+def test_a_broker_of_the_cluster_may_do_everything() -> None:
+    cluster, context = acl_cluster(super_users="User:root"), context_of()
+    assert not may_any(context, cluster, AclOperation.WRITE, ResourceType.TOPIC)
+    context.connection_id = -1
+    assert is_allowed(context, cluster, WRITE_TOPIC, "t")
+    assert may_any(context, cluster, AclOperation.WRITE, ResourceType.TOPIC)
+    assert authorized_operations(context, cluster, ResourceType.TOPIC, "t", SUPPORTED) == SUPPORTED
+
+
 def test_without_an_authorizer_everything_is_allowed_and_nothing_noted() -> None:
     cluster, context = make_cluster(1), context_of()
     assert is_allowed(context, cluster, WRITE_TOPIC, "t")
