@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TypeVar
 
-from broker.authorization.acl import (
-    CLUSTER_NAME,
-    WILDCARD,
-    Acl,
-    AclFilter,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl, AclFilter
 from broker.authorization.authorizer import Authorizer
 from broker.authorization.hosts import address_range
 from broker.errors import Refusal
 from broker.responses import Close
 from protocol import messages
+from protocol.acls import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 

@@ -6,7 +6,6 @@ Sources: Kafka's `ConfigHelper.handleDescribeConfigsRequest` and
 
 from typing import NamedTuple
 
-from broker.authorization.acl import CLUSTER_NAME
 from broker.authorization.checks import (
     ALTER_CONFIGS_CLUSTER,
     ALTER_CONFIGS_GROUP,
@@ -20,6 +19,7 @@ from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.authorization import is_allowed
 from broker.request.context import RequestContext
+from protocol.acls import CLUSTER_NAME
 from protocol.configs import ResourceType
 
 

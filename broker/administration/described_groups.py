@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
-from broker.authorization.acl import ResourceType
 from broker.authorization.checks import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import behind_empty_ids
@@ -20,6 +19,7 @@ from broker.request.authorization import (
     partition_by_authorized,
 )
 from broker.request.context import RequestContext
+from protocol.acls import ResourceType
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
 

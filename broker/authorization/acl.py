@@ -3,26 +3,12 @@
 from dataclasses import dataclass
 
 from protocol.acls import (
-    CLUSTER_NAME,
     WILDCARD,
-    WILDCARD_PRINCIPAL,
     AclOperation,
     PatternType,
     PermissionType,
     ResourceType,
 )
-
-__all__ = [
-    "CLUSTER_NAME",
-    "WILDCARD",
-    "WILDCARD_PRINCIPAL",
-    "Acl",
-    "AclFilter",
-    "AclOperation",
-    "PatternType",
-    "PermissionType",
-    "ResourceType",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from broker.authorization.acl import (
+from broker.authorization.acl import Acl, AclFilter
+from broker.authorization.hosts import address_text, has_host
+from protocol.acls import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
-    Acl,
-    AclFilter,
     AclOperation,
     PatternType,
     PermissionType,
     ResourceType,
 )
-from broker.authorization.hosts import address_text, has_host
 from protocol.pacing import may_pause, paced
 
 SUPER_USER = "SuperUser"

@@ -7,8 +7,9 @@ Sources: Kafka's `KafkaApis`, `ControllerApis` and `AclApis`.
 
 from typing import NamedTuple
 
-from broker.authorization.acl import Acl, AclOperation, ResourceType
+from broker.authorization.acl import Acl
 from broker.errors import AUTHORIZATION_MESSAGES, Refusal
+from protocol.acls import AclOperation, ResourceType
 from protocol.errors import ErrorCode
 
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from broker.authorization.acl import WILDCARD, Acl
+from broker.authorization.acl import Acl
 from broker.authorization.checks import Denial
+from protocol.acls import WILDCARD
 
 USER = "User:"
 """What the principal of a user begins with. There are no principals of other types here."""

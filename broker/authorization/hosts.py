@@ -8,7 +8,7 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
 from struct import unpack
 
-from broker.authorization.acl import WILDCARD
+from protocol.acls import WILDCARD
 
 _RANGE_OF_IPV4 = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})/([0-9]{1,2})")
 _PREFIX_LENGTH = re.compile(r"[+-]?[0-9]{1,10}")

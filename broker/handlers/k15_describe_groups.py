@@ -13,7 +13,6 @@ Behaviour:
 """
 
 from broker.administration.authorized_operations import group_operations
-from broker.authorization.acl import ResourceType
 from broker.authorization.checks import DESCRIBE_GROUP
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import in_coordinator_order, ownership_error
@@ -23,6 +22,7 @@ from broker.request.authorization import authorized_operations, partition_by_aut
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
+from protocol.acls import ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced

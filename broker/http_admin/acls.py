@@ -7,16 +7,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from broker.administration.acls import refuse_acl
-from broker.authorization.acl import (
-    CLUSTER_NAME,
-    WILDCARD,
-    Acl,
-    AclFilter,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl, AclFilter
 from broker.authorization.authorizer import Authorizer
 from broker.authorization.description import acl_fields, principal_of, rule_fields
 from broker.config.features import METADATA_VERSION
@@ -25,7 +16,15 @@ from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Name, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
-from protocol.acls import SUPPORTED_OPERATIONS
+from protocol.acls import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    WILDCARD,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from protocol.pacing import may_pause, paced
 
 NO_AUTHORIZER = (

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeVar
 
-from broker.authorization.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker.authorization.checks import Check, Denial
 from broker.authorization.description import rule_text
 from broker.cluster.cluster import Cluster
 from broker.log import log
 from broker.request.context import RequestContext
+from protocol.acls import CLUSTER_NAME, AclOperation, ResourceType
 from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
 from protocol.pacing import may_pause, paced, paced_elements, paced_stream

@@ -5,8 +5,9 @@ import pytest
 
 from benchmarks import acl_rules
 from benchmarks.in_process import InProcessBroker, InProcessConnection
-from broker.authorization.acl import AclFilter, AclOperation, ResourceType
+from broker.authorization.acl import AclFilter
 from broker.authorization.authorizer import Authorizer
+from protocol.acls import AclOperation, ResourceType
 
 
 def test_the_user_of_the_load_has_a_part_of_very_many_rules(

@@ -2,19 +2,13 @@
 
 from typing import Any
 
-from broker.authorization.acl import (
-    CLUSTER_NAME,
-    Acl,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl
 from broker.authorization.authorizer import Authorizer
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import ROUTES
 from protocol import codec
+from protocol.acls import CLUSTER_NAME, AclOperation, PatternType, PermissionType, ResourceType
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster, make_context
 

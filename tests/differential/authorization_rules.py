@@ -6,14 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.authorization.acl import (
-    CLUSTER_NAME,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
 from broker.authorization.checks import Check
+from protocol.acls import CLUSTER_NAME, AclOperation, PatternType, PermissionType, ResourceType
 from tests.differential.clusters import SUPER_USER
 from tests.differential.conversation import Connection, Send
 from tests.differential.values import TRANSACTIONAL_ID

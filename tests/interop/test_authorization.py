@@ -12,15 +12,10 @@ from typing import Any
 import pytest
 
 from broker.administration.acls import is_of_filters, refuse_acl
-from broker.authorization.acl import (
-    Acl,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl
 from broker.authorization.authorizer import Authorizer
 from broker.authorization.hosts import address_text, has_host
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 from scenarios.clients.java import java_command
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import fetch_kafka_jars

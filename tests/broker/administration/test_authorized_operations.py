@@ -5,7 +5,7 @@ from broker.administration.authorized_operations import (
     cluster_operations,
     topic_operations,
 )
-from broker.authorization.acl import AclOperation
+from protocol.acls import AclOperation
 from protocol.api_keys import ApiKey
 from tests.broker.acl_cluster import make_acl_cluster, noted
 from tests.broker.cluster_builder import make_cluster, make_context

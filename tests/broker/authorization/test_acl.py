@@ -2,14 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.authorization.acl import (
-    Acl,
-    AclFilter,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl, AclFilter
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 
 TOPIC_READ = Acl(
     ResourceType.TOPIC,

@@ -5,14 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.authorization import authorizer as authorizer_module
-from broker.authorization.acl import (
-    Acl,
-    AclFilter,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl, AclFilter
 from broker.authorization.authorizer import (
     DEFAULT_ALLOW,
     DEFAULT_DENY,
@@ -21,6 +14,7 @@ from broker.authorization.authorizer import (
     Decision,
 )
 from broker.authorization.hosts import address_range
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 from tests.examples import examples
 
 Op = AclOperation

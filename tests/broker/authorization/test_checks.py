@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from broker.authorization import checks
-from broker.authorization.acl import AclOperation, ResourceType
 from broker.authorization.checks import Check
+from protocol.acls import AclOperation, ResourceType
 from scripts import authorization_table
 
 CHECKS = {name: value for name, value in vars(checks).items() if isinstance(value, Check)}

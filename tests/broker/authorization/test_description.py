@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.authorization.acl import Acl, AclOperation, PatternType, PermissionType, ResourceType
+from broker.authorization.acl import Acl
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import WRITE_TOPIC, Denial
 from broker.authorization.description import (
@@ -11,6 +11,7 @@ from broker.authorization.description import (
     principal_of,
     rule_text,
 )
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 
 RULE = Acl(
     ResourceType.TOPIC,

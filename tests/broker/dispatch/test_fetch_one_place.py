@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from benchmarks.request_bytes import frame_request
-from broker.authorization.acl import PermissionType
 from broker.dispatch import fetch_replay
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
@@ -26,6 +25,7 @@ from broker.journal.lines import Entry, Outcome
 from broker.request import throttling
 from broker.request.throttling import charge_fetch
 from protocol import messages
+from protocol.acls import PermissionType
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
 from protocol.errors import ErrorCode

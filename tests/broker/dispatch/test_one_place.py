@@ -11,13 +11,7 @@ from typing import Any
 
 import pytest
 
-from broker.authorization.acl import (
-    Acl,
-    AclOperation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from broker.authorization.acl import Acl
 from broker.authorization.authorizer import Authorizer
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_replay import ProduceReplay
@@ -30,6 +24,7 @@ from broker.produce.append import accept_batches
 from broker.produce.batch_refusal import BatchRefusal
 from broker.request import throttling
 from broker.request.throttling import charge_produce
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import acl, authorizer_of
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce, counted_calls

@@ -1,12 +1,12 @@
 import pytest
 
-from broker.authorization.acl import AclOperation, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import READ_TOPIC, Denial
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition
 from broker.fetch.read_authorization import denied_topics
 from broker.request.context import RequestContext
+from protocol.acls import AclOperation, ResourceType
 from protocol.api_keys import ApiKey
 from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context

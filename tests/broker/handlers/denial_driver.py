@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from broker.authorization.acl import CLUSTER_NAME
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -11,6 +10,7 @@ from broker.cluster.transactions import follow_leaders
 from broker.pending_response import PendingResponse
 from broker.routes import ROUTES
 from protocol import messages
+from protocol.acls import CLUSTER_NAME
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.errors import ErrorCode

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from broker.authorization.acl import AclOperation, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID, Denial
 from broker.cluster.cluster import Cluster
@@ -13,6 +12,7 @@ from broker.handlers.k00_produce import handle_produce
 from broker.request.context import RequestContext
 from broker.responses import Close
 from protocol import messages
+from protocol.acls import AclOperation, ResourceType
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch

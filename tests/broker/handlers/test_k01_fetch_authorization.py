@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from broker.authorization.acl import AclOperation, PatternType, ResourceType
 from broker.cluster.cluster import Cluster
 from broker.fetch.fetch_response import Fetch
 from broker.handlers import k01_fetch
 from broker.pending_response import PendingResponse
+from protocol.acls import AclOperation, PatternType, ResourceType
 from protocol.errors import ErrorCode
 from protocol.fetch import read_long_fetch
 from tests.batches import make_batch

@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from broker.authorization.acl import AclOperation
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.handlers.k03_metadata import NEW_PARTITIONS_MAX
 from broker.routes import ROUTES
 from protocol import messages
+from protocol.acls import AclOperation
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_message
 from protocol.errors import ErrorCode

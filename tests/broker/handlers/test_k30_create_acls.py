@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from broker.administration import acls as administration
-from broker.authorization.acl import AclOperation, ResourceType
 from broker.cluster.cluster import Cluster
 from broker.responses import Close
 from protocol import messages
+from protocol.acls import AclOperation, ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import call, make_cluster

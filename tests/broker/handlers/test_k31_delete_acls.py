@@ -3,10 +3,11 @@ from typing import Any
 import pytest
 
 from broker.administration import acls as administration
-from broker.authorization.acl import Acl, AclOperation, PatternType, ResourceType
+from broker.authorization.acl import Acl
 from broker.cluster.cluster import Cluster
 from broker.responses import Close
 from protocol import messages
+from protocol.acls import AclOperation, PatternType, ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import ANY_FILTER, acl, acl_cluster, acl_of, authorizer_of
 from tests.broker.cluster_builder import call, make_cluster

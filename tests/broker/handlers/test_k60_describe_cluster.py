@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS
-from broker.authorization.acl import AclOperation
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from protocol import messages
+from protocol.acls import AclOperation
 from protocol.errors import ErrorCode
 from tests.broker.acl_cluster import make_acl_cluster
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster

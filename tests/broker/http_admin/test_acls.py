@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from broker.authorization.acl import Acl, AclOperation, PatternType, PermissionType, ResourceType
+from broker.authorization.acl import Acl
 from broker.http_admin.acls import (
     AclBody,
     AclQuery,
@@ -18,6 +18,7 @@ from broker.http_admin.acls import (
 )
 from broker.http_admin.operation import OPERATIONS, Problem
 from broker.http_admin.state import Admin
+from protocol.acls import AclOperation, PatternType, PermissionType, ResourceType
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 ALICE = AclBody("User:alice", "ALLOW", "READ", "TOPIC", "orders")

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from broker.authorization.acl import AclOperation, PermissionType, ResourceType
 from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import ALTER_CLUSTER, READ_TOPIC, WRITE_TOPIC, Denial
 from broker.request.authorization import (
@@ -14,6 +13,7 @@ from broker.request.authorization import (
     partition_by_authorized,
 )
 from broker.request.context import RequestContext
+from protocol.acls import AclOperation, PermissionType, ResourceType
 from protocol.api_keys import ApiKey
 from tests.broker.acl_cluster import acl, acl_cluster, authorizer_of
 from tests.broker.cluster_builder import make_cluster, make_context
