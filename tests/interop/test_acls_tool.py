@@ -1,22 +1,14 @@
 """kafka-acls.sh of Kafka 4.4 and `mock-kafka acls`: the same lines and effects."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mock_kafka import cli
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import Setup, apache_cluster, our_cluster
-from tests.differential.tools import (
-    Command,
-    Session,
-    ToolProcess,
-    compare_session,
-    compile_tools,
-    tool_processes,
-)
+from tests.differential.tools import Command, Session, compare_session, tool_processes
+from tests.interop.both_tools import KAFKAS, BothTools, both_tools
 
 pytestmark = pytest.mark.xdist_group("jvm")
 
@@ -78,42 +70,15 @@ ERRORS = (
 
 
 @pytest.fixture
-def kafkas(tmp_path: Path) -> Iterator[tuple[ToolProcess, str]]:
-    """Kafka's tools on a cluster of ours with an authorizer, and its bootstrap servers."""
-    try:
-        tools = compile_tools(tmp_path, "4.4")
-    except CannotRunError as error:
-        pytest.skip(str(error))
+def tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[BothTools]:
+    """Both tools on a cluster of ours with an authorizer."""
     config = {"authorizer.class.name": "acl", "super.users": "User:ANONYMOUS"}
-    setup = Setup("4.4", config=config)
-    with our_cluster(setup) as cluster, ToolProcess(tools, cluster, tmp_path) as process:
-        host, port = cluster.address(1, "PLAINTEXT")
-        yield process, f"{host}:{port}"
+    with both_tools("acls", Setup("4.4", config=config), tmp_path, capsys) as running:
+        yield running
 
 
-def run_ours(servers: str, words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    capsys.readouterr()
-    try:
-        status = cli.main(["acls", "--bootstrap-server", servers, *shlex.split(words)])
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def test_both_tools_print_the_same(
-    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    process, servers = kafkas
-    session = Session("acls", tuple(f"acls {words}" for words in COMMANDS))
-    expected = [result.output for result in process.run(session, "kafkas-")]
-    found = []
-    for words in COMMANDS:
-        status, output, errors = run_ours(servers, words.replace("~", "ours-"), capsys)
-        assert (status, errors) == (0, ""), words
-        found.append(output.replace("ours-", "~"))
-    for words, ours, kafka in zip(COMMANDS, found, expected, strict=True):
-        assert sorted(lines(ours)) == sorted(lines(kafka)), words
+def test_both_tools_print_the_same(tools: BothTools) -> None:
+    tools.check_lines(COMMANDS, lines)
 
 
 def lines(output: str) -> list[str]:
@@ -136,16 +101,12 @@ def test_the_tool_prints_the_same_with_apache_kafka(tmp_path: Path) -> None:
         pytest.skip(str(error))
 
 
-def test_both_tools_refuse_the_same(
-    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    process, servers = kafkas
+def test_both_tools_refuse_the_same(tools: BothTools) -> None:
     commands = (*USAGE_ERRORS, *ERRORS)
-    session = Session("acls", tuple(f"acls {words}" for words in commands))
-    for words, result in zip(commands, process.run(session, "kafkas-"), strict=True):
-        status, _, errors = run_ours(servers, words.replace("~", "kafkas-"), capsys)
+    for words, result in zip(commands, tools.run_kafkas(commands), strict=True):
+        status, _, errors = tools.run_ours(words)
         assert (status, result.status) == (2 if words in USAGE_ERRORS else 1, "1"), words
-        last = errors.splitlines()[-1].replace("kafkas-", "~")
+        last = errors.splitlines()[-1].replace(KAFKAS, "~")
         message = last.removeprefix("mock-kafka acls: error: ")
         message = message.removeprefix("Error while executing ACL command: ")
         message = message.partition("[ALL, ")[0].strip()  # Kafka's list has any order

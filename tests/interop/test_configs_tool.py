@@ -1,15 +1,12 @@
 """kafka-configs.sh of Kafka 4.4 and `mock-kafka configs`: the same lines and effects."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mock_kafka import cli
-from scenarios.maven import CannotRunError
-from tests.differential.clusters import Setup, our_cluster
-from tests.differential.tools import Session, ToolProcess, compile_tools
+from tests.differential.clusters import Setup
+from tests.interop.both_tools import BothTools, both_tools
 
 pytestmark = pytest.mark.xdist_group("jvm")
 
@@ -66,46 +63,18 @@ ERRORS = (
 
 
 @pytest.fixture
-def kafkas(tmp_path: Path) -> Iterator[tuple[ToolProcess, str]]:
-    """Kafka's tools on a cluster of ours, and its bootstrap servers."""
-    try:
-        tools = compile_tools(tmp_path, "4.4")
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    with our_cluster(Setup("4.4")) as cluster, ToolProcess(tools, cluster, tmp_path) as process:
-        host, port = cluster.address(1, "PLAINTEXT")
-        yield process, f"{host}:{port}"
+def tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[BothTools]:
+    with both_tools("configs", Setup("4.4"), tmp_path, capsys) as running:
+        yield running
 
 
-def run_ours(servers: str, words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    capsys.readouterr()
-    status = cli.main(["configs", "--bootstrap-server", servers, *shlex.split(words)])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+def test_both_tools_print_the_same(tools: BothTools) -> None:
+    tools.check_lines(COMMANDS)
 
 
-def test_both_tools_print_the_same(
-    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    process, servers = kafkas
-    session = Session("configs", tuple(f"configs {words}" for words in COMMANDS))
-    expected = [result.output for result in process.run(session, "kafkas-")]
-    found = []
-    for words in COMMANDS:
-        status, output, errors = run_ours(servers, words.replace("~", "ours-"), capsys)
-        assert (status, errors) == (0, ""), words
-        found.append(output.replace("ours-", "~"))
-    for words, ours, kafka in zip(COMMANDS, found, expected, strict=True):
-        assert sorted(ours.splitlines()) == sorted(kafka.splitlines()), words
-
-
-def test_both_tools_refuse_the_same(
-    kafkas: tuple[ToolProcess, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    process, servers = kafkas
-    session = Session("configs", tuple(f"configs {words}" for words in ERRORS))
-    for words, result in zip(ERRORS, process.run(session, "kafkas-"), strict=True):
-        status, _, errors = run_ours(servers, words, capsys)
+def test_both_tools_refuse_the_same(tools: BothTools) -> None:
+    for words, result in zip(ERRORS, tools.run_kafkas(ERRORS), strict=True):
+        status, _, errors = tools.run_ours(words)
         assert (status, result.status) == (1, "1"), words
         message = errors.removeprefix("Error while executing config command : ")
         assert message.strip() in result.errors, words
