@@ -6,8 +6,8 @@ Behaviour:
       null list of topics means all; partitions without a replica are left out.
     - A partition's size is that of its segments: what DeleteRecords has deleted counts until
       retention deletes the segment. A replica that is behind has the size of what it has fetched.
-    - The offset lag is how far the replica's own high watermark is ahead of its own end, so it is 0
-      for all. A move between directories, for which it could be more, takes no time.
+    - offset_lag is the high watermark minus the log end offset of the replica, and at least 0. It
+      is 0 for all: only a move between directories makes it larger, and that takes no time.
     - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
       on other brokers, if all directories are cordoned.
     - Without DESCRIBE on the cluster there are no directories, and from v3 the error is
