@@ -10,7 +10,7 @@ import pytest
 import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
 from protocol.messages import schema_versions
-from scripts import api_reference, coverage_table
+from scripts import api_reference, coverage_table, openapi_snapshot
 
 ROOT = Path(__file__).parent.parent
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
@@ -315,6 +315,11 @@ def test_the_coverage_table_is_fresh() -> None:
 def test_the_api_reference_is_fresh() -> None:
     page = api_reference.TARGET.read_text(encoding="utf-8")
     assert page == api_reference.render(), "run: python -m scripts.api_reference"
+
+
+def test_the_openapi_document_of_the_clients_is_fresh() -> None:
+    document = openapi_snapshot.TARGET.read_text(encoding="utf-8")
+    assert document == openapi_snapshot.render(), "run: python -m scripts.openapi_snapshot"
 
 
 @pytest.mark.slow
