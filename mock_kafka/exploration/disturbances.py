@@ -1,0 +1,216 @@
+"""What can disturb a client, as fault rules: which rules each profile draws, and how often.
+
+All rules are counted in requests, not in time, so that a client that sends the same requests meets
+the same disturbances.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Rule = dict[str, Any]
+"""A fault rule in its flat JSON form (docs/faults.md)."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A whole number from `first` to `last`; the first is the simplest."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some values; the first is the simplest."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """A kind of rule.
+
+    Attributes:
+        name: for people.
+        apis: the names of the APIs whose requests trigger it; empty for any.
+        fields: the fields of the rule but for `api`, `nth` and `times`; values may be `Between` or
+            `OneOf`.
+        weight: how often it is drawn, beside the others of its profile.
+        times_max: the largest number of requests in a row that it disturbs.
+        needs: what the cluster or the client must have: `brokers` (several), `group`,
+            `transactional_id` or `topic`. A name is set as the field of the rule.
+    """
+
+    name: str
+    apis: tuple[str, ...]
+    fields: Mapping[str, Any]
+    weight: int = 1
+    times_max: int = 1
+    needs: tuple[str, ...] = ()
+
+
+def _errors(apis: tuple[str, ...], codes: tuple[str, ...], weight: int = 2) -> Disturbance:
+    return Disturbance("error", apis, {"error": OneOf(codes)}, weight, times_max=3)
+
+
+def _lost(apis: tuple[str, ...], weight: int = 3) -> Disturbance:
+    lost = OneOf(("before_response", "before_handling", "within_response"))
+    return Disturbance("lost response or request", apis, {"drop": lost}, weight)
+
+
+def _late(apis: tuple[str, ...]) -> Disturbance:
+    return Disturbance("late response", apis, {"delay_ms": Between(1, 300)}, times_max=3)
+
+
+def _throttled(apis: tuple[str, ...], weight: int = 1) -> Disturbance:
+    fields = {"throttle_time_ms": Between(100, 1000)}
+    return Disturbance("throttle", apis, fields, weight, times_max=3)
+
+
+_PRODUCE = ("Produce",)
+_FETCH = ("Fetch",)
+_JOINS = ("JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
+_COMMITS = ("OffsetCommit",)
+_HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
+_TRANSACTIONS = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
+_LOOKUPS = ("Metadata", "FindCoordinator")
+_ADMIN = (
+    "CreateTopics",
+    "DeleteTopics",
+    "CreatePartitions",
+    "IncrementalAlterConfigs",
+    "DeleteRecords",
+)
+
+_BROKERS = (
+    Disturbance(
+        "broker that stops and returns",
+        (),
+        {"stop_broker": "self", "at": "before_response", "restart_after_ms": Between(0, 500)},
+        needs=("brokers",),
+    ),
+    Disturbance(
+        "leader that moves",
+        ("Produce", "Fetch", "ListOffsets"),
+        {"leader": "next"},
+        2,
+        needs=("topic", "brokers"),
+    ),
+    Disturbance(
+        "broker that hangs and returns",
+        (),
+        {"isolate_broker": "self", "restart_after_ms": Between(0, 500)},
+        needs=("brokers",),
+    ),
+)
+_STALE = Disturbance("stale metadata", _LOOKUPS, {"stale_metadata": True}, times_max=3)
+
+PRODUCER = (
+    _lost(_PRODUCE, 4),
+    _errors(
+        _PRODUCE,
+        (
+            "NOT_LEADER_OR_FOLLOWER",
+            "NOT_ENOUGH_REPLICAS",
+            "UNKNOWN_TOPIC_OR_PARTITION",
+            "KAFKA_STORAGE_ERROR",
+            "CORRUPT_MESSAGE",
+        ),
+    ),
+    Disturbance(
+        "stored, and an error",
+        _PRODUCE,
+        {
+            "error": OneOf(("REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_APPEND")),
+            "at": "before_response",
+        },
+        2,
+    ),
+    _late(_PRODUCE),
+    _throttled(_PRODUCE),
+    _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"), 1),
+    _STALE,
+    *_BROKERS,
+)
+CONSUMER = (
+    _lost((*_FETCH, *_COMMITS, "OffsetFetch", "ListOffsets")),
+    _errors(
+        _FETCH,
+        (
+            "NOT_LEADER_OR_FOLLOWER",
+            "UNKNOWN_TOPIC_OR_PARTITION",
+            "FETCH_SESSION_ID_NOT_FOUND",
+            "KAFKA_STORAGE_ERROR",
+        ),
+    ),
+    _errors(_COMMITS, ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"), 1),
+    _late(_FETCH),
+    _throttled(_FETCH),
+    _STALE,
+    *_BROKERS,
+)
+GROUPS = (
+    _lost((*_JOINS, *_COMMITS, "Heartbeat", "LeaveGroup")),
+    _errors(_HEARTBEATS, ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "NOT_COORDINATOR")),
+    _errors((*_JOINS, *_COMMITS), ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"), 1),
+    Disturbance(
+        "coordinator that moves",
+        (*_JOINS, *_HEARTBEATS, *_COMMITS),
+        {"coordinator": "next"},
+        2,
+        needs=("group", "brokers"),
+    ),
+    _late((*_JOINS, *_HEARTBEATS)),
+    _throttled(_COMMITS),
+    *_BROKERS,
+)
+TRANSACTIONS = (
+    _lost((*_TRANSACTIONS, "InitProducerId", *_PRODUCE)),
+    _errors(
+        _TRANSACTIONS,
+        ("CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ),
+    _errors((*_TRANSACTIONS, *_PRODUCE), ("INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"), weight=1),
+    _errors(_TRANSACTIONS, ("PRODUCER_FENCED",), weight=1),
+    Disturbance(
+        "coordinator that moves",
+        _TRANSACTIONS,
+        {"coordinator": "next"},
+        needs=("transactional_id", "brokers"),
+    ),
+    _late(_TRANSACTIONS),
+    *_BROKERS,
+)
+ADMIN = (
+    _lost(_ADMIN),
+    _errors(_ADMIN, ("NOT_CONTROLLER", "REQUEST_TIMED_OUT", "THROTTLING_QUOTA_EXCEEDED")),
+    Disturbance(
+        "done, and an error", _ADMIN, {"error": "REQUEST_TIMED_OUT", "at": "before_response"}
+    ),
+    _throttled(_ADMIN),
+    _late(_ADMIN),
+    _STALE,
+)
+QUOTAS = (
+    _throttled(_PRODUCE, 3),
+    _throttled(_FETCH, 3),
+    _throttled((*_ADMIN, *_COMMITS, *_TRANSACTIONS), 2),
+    Disturbance(
+        "throttle without a mute",
+        (*_PRODUCE, *_FETCH),
+        {"throttle_time_ms": Between(100, 1000), "mute": False},
+        2,
+        times_max=3,
+    ),
+    _errors(("CreateTopics", "DeleteTopics", "CreatePartitions"), ("THROTTLING_QUOTA_EXCEEDED",)),
+)
+
+PROFILES: Mapping[str, tuple[Disturbance, ...]] = {
+    "producer": PRODUCER,
+    "consumer": CONSUMER,
+    "transactions": TRANSACTIONS,
+    "groups": GROUPS,
+    "admin": ADMIN,
+    "quotas": QUOTAS,
+}
