@@ -1,6 +1,5 @@
 """A schedule is a list of valid rules for what a run was seen to send."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +7,6 @@ from broker.faults.rule import FaultRule
 from mock_kafka.exploration.choices import SeededChoices
 from mock_kafka.exploration.disturbances import PROFILES
 from mock_kafka.exploration.schedule import Seen, draw_schedule
-from protocol.errors import ErrorCode
 
 APIS = sorted({api for profile in PROFILES.values() for kind in profile for api in kind.apis})
 EVERYTHING = Seen(
@@ -47,13 +45,3 @@ def test_rules_are_for_requests_that_the_run_sends(seed: int, requests: int) -> 
 def test_a_run_that_no_disturbance_can_meet_has_no_schedule() -> None:
     seen = Seen({"ApiVersions": 1})
     assert draw_schedule(SeededChoices(0), PROFILES["admin"], seen) == []
-
-
-@pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_the_words_of_disturbances_are_kafka_s(profile: str) -> None:
-    known = {str(key) for key in ErrorCode.__members__}
-    for kind in PROFILES[profile]:
-        assert kind.weight >= 1
-        assert kind.times_max >= 1
-        errors = kind.fields.get("error")
-        assert errors is None or isinstance(errors, str) or set(errors.values) <= known
