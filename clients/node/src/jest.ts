@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import { LentCluster, type LentOptions, START_HOOK_TIMEOUT_MS } from './lent_cluster.js';
 import type { MockKafka } from './mock_kafka.js';
 
@@ -10,8 +10,13 @@ export function mockKafka(options: LentOptions = {}): MockKafka {
   const lent = new LentCluster(options);
   beforeAll(() => lent.begin(), START_HOOK_TIMEOUT_MS);
   beforeEach(() => lent.begin());
-  afterEach(() => lent.end(hasFailed()));
+  afterEach(() => lent.end(hasFailed(), print));
   return lent.kafka;
+}
+
+/** The console of jest would add lines of this package's code. */
+function print(text: string): void {
+  process.stderr.write(`${expect.getState().currentTestName}\n${text}\n`);
 }
 
 /** Hooks do not get the test, but jest-circus keeps its state in the global object. */

@@ -58,7 +58,7 @@ export class LentCluster {
   }
 
   /** Print the last requests and the last lines of the log, if a test has failed. */
-  async end(hasFailed: boolean): Promise<void> {
+  async end(hasFailed: boolean, print: (text: string) => void = console.error): Promise<void> {
     if (!hasFailed || !this.#hasBegun) return;
     let requests: Request[] = [];
     const sections = { requests: [] as string[], log: [...this.kafka.log.slice(-LINES_SHOWN)] };
@@ -74,6 +74,6 @@ export class LentCluster {
     ]);
     if (requests.some(({ errors }) => errors.includes('DUPLICATE_SEQUENCE_NUMBER')))
       shown.push(DUPLICATE_HINT);
-    console.error(shown.join('\n'));
+    print(shown.join('\n'));
   }
 }
