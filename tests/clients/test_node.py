@@ -51,7 +51,9 @@ def output_of(done: "subprocess.CompletedProcess[str]") -> str:
 def first_test() -> str:
     """Return the first test in Node of docs/quickstart.md."""
     page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
-    return re.findall(r"```js\n(// orders\.test\.mjs\n.*?)```", page, re.DOTALL)[0]
+    block = re.search(r"```js\n(// orders\.test\.mjs\n.*?)```", page, re.DOTALL)
+    assert block is not None
+    return block[1]
 
 
 def test_the_version_is_that_of_the_program() -> None:
@@ -89,6 +91,19 @@ def test_strict_programs_compile(package: NodePackage, tmp_path: Path) -> None:
     for module, files in (("nodenext", ["user.mts", "user.cts"]), ("preserve", ["user.mts"])):
         command = ["npx", "tsc", *options, "--types", "node", "--module", module, *files]
         assert output_of(run_in(project, *command, "--skipLibCheck")) == ""
+
+
+def test_a_failing_test_shows_its_requests_and_why_a_retry_fails(
+    package: NodePackage, tmp_path: Path
+) -> None:
+    project = project_of(package, TESTS / "node", tmp_path)
+    done = run_in(project, "node", "--test", "--test-reporter=spec", "broken.test.js")
+    assert done.returncode == 1
+    assert done.stdout.count("mock-kafka requests:") == 1
+    assert re.search(r"shop as ANONYMOUS  Produce v\d  orders  -> fault #1 drop", done.stdout)
+    assert "Produce v7  orders  -> responded DUPLICATE_SEQUENCE_NUMBER\n" in done.stdout
+    assert "start the cluster with { client: 'kafkajs' }" in done.stdout
+    assert "pass 1\n" in done.stdout
 
 
 RUNNERS = {
