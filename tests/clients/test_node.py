@@ -64,7 +64,7 @@ def test_the_version_is_that_of_the_program() -> None:
 def test_the_first_test_passes_in_an_empty_folder(package: NodePackage, tmp_path: Path) -> None:
     install = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline"]
     done = run_in(tmp_path, *install, str(package.tarball), "kafkajs@2.2.4")
-    if "ENOTFOUND" in done.stdout or "ECONNREFUSED" in done.stdout:
+    if re.search("ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT", done.stdout):
         pytest.skip("there is no registry")
     output_of(done)
     (tmp_path / "orders.test.mjs").write_text(first_test(), encoding="utf-8")
@@ -123,7 +123,7 @@ def test_files_in_parallel_have_a_cluster_each(
     os.mkfifo(pipe)
     command = [*RUNNERS[runner], "--maxWorkers=2", "orders", "invoices"]
     output = output_of(run_in(project, *command, PIPE=str(pipe)))
-    assert re.search(r"Tests: +3 passed|Tests  3 passed", output)
+    assert re.search(r"Tests: +3 passed|Tests  4 passed", output)
 
 
 @runners

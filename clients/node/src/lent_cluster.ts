@@ -32,7 +32,7 @@ export class LentCluster {
     this.#ports = ports;
   }
 
-  /** Provide the cluster as it is after a start. */
+  /** Start the cluster, or reset it if it runs. */
   async begin(): Promise<void> {
     // jest loads this module again for each file, but not the modules of Node.
     const key = `mock-kafka ${JSON.stringify(this.#options)}`;
@@ -42,7 +42,6 @@ export class LentCluster {
     setEnvironmentData(key, cluster);
     this.kafka.attach(cluster);
     this.#hasBegun = true;
-    await this.kafka.reset(); // the environment may name one that others have used
   }
 
   async #isReset(cluster: Cluster): Promise<boolean> {

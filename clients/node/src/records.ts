@@ -17,8 +17,7 @@ export type StoredRecord = Omit<RecordView, 'key' | 'value' | 'headers'> & {
 };
 
 export function recordBody(record: NewRecord): RecordBody {
-  if (record === null || typeof record === 'string' || record instanceof Uint8Array)
-    return { value: bytesBody(record) };
+  if (isBytes(record)) return { value: bytesBody(record) };
   const { key = null, value = null, headers = {}, ...place } = record;
   const pairs = Object.entries(headers).map(([name, bytes]) => ({ key: name, value: bytesBody(bytes) }));
   return { ...place, key: bytesBody(key), value: bytesBody(value), headers: pairs };
@@ -30,7 +29,13 @@ export function storedRecord(topic: string, view: RecordView): StoredRecord {
 }
 
 function bytesBody(bytes: Bytes): string | BytesBody | null {
-  return bytes instanceof Uint8Array ? { base64: Buffer.from(bytes).toString('base64') } : bytes;
+  if (bytes === null || typeof bytes === 'string') return bytes;
+  return { base64: Buffer.from(bytes).toString('base64') };
+}
+
+function isBytes(record: NewRecord): record is Bytes {
+  // Not instanceof: test runners have several global objects.
+  return record === null || typeof record === 'string' || ArrayBuffer.isView(record);
 }
 
 function bytesOf(view: BytesView | null): Buffer | null {

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Consumer, MessagesStreamModes, Producer, stringDeserializers, stringSerializers } from '@platformatic/kafka';
+import { MockKafka } from 'mock-kafka';
 import { mockKafka } from 'mock-kafka/node-test';
 
 const kafka = mockKafka({ client: '@platformatic/kafka' });
+
+test('both entries have the same class', () => {
+  assert.ok(kafka instanceof MockKafka);
+});
 
 test('a record is stored once despite a lost acknowledgement, and consumed', async () => {
   await kafka.createTopic('orders', { partitions: 1 });

@@ -21,3 +21,13 @@ test('the next test has an empty cluster, while another file uses the same topic
   writeFileSync(process.env['PIPE']!, kafka.adminUrl); // waits until the other file reads it
   expect(`${(await kafka.records('orders'))[0]?.value}`).toBe('of orders.test');
 });
+
+test('`await using` stops a cluster', async () => {
+  const stopped: MockKafka[] = [];
+  {
+    await using other = await MockKafka.start();
+    expect(await other.topics()).toEqual([]);
+    stopped.push(other);
+  }
+  await expect(stopped[0]?.topics()).rejects.toThrow('no response from the cluster');
+});
