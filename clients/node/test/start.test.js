@@ -3,6 +3,7 @@ const assert = require('node:assert/strict');
 const { execFileSync, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { chmodSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } = require('node:fs');
+const { createServer } = require('node:http');
 const { connect } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -98,6 +99,22 @@ test('a cluster that the environment names is used and not stopped', async () =>
   await kafka.createTopic('orders');
   await kafka.stop();
   assert.deepEqual((await running.topics()).map(({ name }) => name), ['orders']);
+});
+
+test('a request is sent again when the connection had been closed', async () => {
+  let received = 0;
+  const server = createServer((request, response) => {
+    received += 1;
+    if (received === 2) request.socket.destroy();
+    else response.setHeader('Content-Type', 'application/json').end('[]');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  process.env.MOCK_KAFKA_BOOTSTRAP_SERVERS = 'localhost:9092';
+  process.env.MOCK_KAFKA_ADMIN_URL = `http://127.0.0.1:${server.address().port}`;
+  const kafka = await MockKafka.start();
+  assert.deepEqual([await kafka.faults(), await kafka.faults()], [[], []]);
+  assert.equal(received, 3);
+  server.close();
 });
 
 test('a token of the admin port is sent', async () => {
