@@ -1,6 +1,5 @@
 """Run the quickstarts of examples/, each with the test runner of its language."""
 
-import os
 import re
 import shutil
 import socket
@@ -12,8 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from scenarios.maven import CannotRunError
-from tests.interop.go_and_node_clients import install_kafkajs
+from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -27,12 +25,6 @@ def copy_example(language: str, folder: Path, program: str) -> Path:
     copy = folder / language
     shutil.copytree(EXAMPLES / language, copy, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
-
-
-def with_mock_kafka(environment: dict[str, str]) -> dict[str, str]:
-    """Return an environment with `mock-kafka` on its PATH."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, **environment}
 
 
 def run_in_copy(language: str, folder: Path, *command: str, **environment: str) -> str:
@@ -60,16 +52,6 @@ def test_the_python_quickstart_passes(tmp_path: Path) -> None:
 
 @pytest.mark.interop
 @pytest.mark.long
-def test_the_node_quickstart_passes(tmp_path: Path) -> None:
-    try:
-        environment = install_kafkajs(tmp_path).environment
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    assert "# pass 3" in run_in_copy("node", tmp_path, "node", "--test", **environment)
-
-
-@pytest.mark.interop
-@pytest.mark.long
 def test_the_go_quickstart_passes(tmp_path: Path) -> None:
     output = run_in_copy("go", tmp_path, "go", "test", "-count=1", "-v", "./...")
     assert output.count("--- PASS") == 3
@@ -93,10 +75,6 @@ def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
 
 # The file of each example that starts the cluster ----------------------------------------------
 
-_NODE = """
-const { MockKafka } = require('./mock_kafka.js');
-MockKafka.start().then((kafka) => { console.log(kafka.adminUrl); setInterval(() => {}, 1000); });
-"""
 _GO = """
 package orders
 import ("fmt"; "testing")
@@ -119,10 +97,6 @@ class Wait {
 
 def waiting_program(language: str, folder: Path) -> tuple[Path, list[str]]:
     """Return a program that starts the cluster, prints its admin URL and waits, and its folder."""
-    if language == "node":
-        copy = copy_example(language, folder, "node")
-        (copy / "wait.js").write_text(_NODE, encoding="utf-8")
-        return copy, ["node", "wait.js"]
     if language == "go":
         copy = copy_example(language, folder, "go")
         (copy / "wait_test.go").write_text(_GO, encoding="utf-8")
@@ -139,7 +113,7 @@ def waiting_program(language: str, folder: Path) -> tuple[Path, list[str]]:
 
 @pytest.mark.interop
 @pytest.mark.long
-@pytest.mark.parametrize("language", ["node", "go", "java"])
+@pytest.mark.parametrize("language", ["go", "java"])
 def test_a_killed_example_leaves_no_broker_behind(language: str, tmp_path: Path) -> None:
     copy, command = waiting_program(language, tmp_path)
     with subprocess.Popen(
@@ -159,7 +133,7 @@ def test_a_killed_example_leaves_no_broker_behind(language: str, tmp_path: Path)
 
 @pytest.mark.interop
 @pytest.mark.long
-@pytest.mark.parametrize("language", ["node", "go", "java"])
+@pytest.mark.parametrize("language", ["go", "java"])
 def test_an_example_says_why_the_cluster_does_not_start(language: str, tmp_path: Path) -> None:
     copy, command = waiting_program(language, tmp_path)
     done = subprocess.run(
