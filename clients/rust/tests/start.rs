@@ -2,7 +2,7 @@
 //!
 //! Tests that change the environment run in a process of their own: this one, with the name of a case in a variable.
 
-use mock_kafka::{when, Error, MockKafka};
+use mock_kafka::{when, Error, MockKafka, SavedOffset};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::{Command, Output, Stdio};
@@ -191,4 +191,24 @@ fn a_killed_test_leaves_no_cluster_behind() {
     let read = connection.read(&mut [0]);
     assert!(!matches!(&read, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock), "it still runs");
     assert!(TcpStream::connect(address.unwrap()).is_err(), "the cluster still listens");
+}
+
+#[test]
+#[ignore = "a case of other tests"]
+fn commit_beyond_the_end() {
+    let kafka = MockKafka::builder().audit().start().unwrap();
+    kafka.create_topic("orders", 1).unwrap();
+    let mut snapshot = kafka.snapshot().unwrap();
+    let offset =
+        SavedOffset { group: "billing".into(), topic: "orders".into(), offset: 100, ..Default::default() };
+    snapshot.offsets.get_or_insert_default().push(offset);
+    kafka.load_snapshot(&snapshot).unwrap();
+    println!("lag {:?}", kafka.lag("billing").unwrap());
+}
+
+#[test]
+fn a_test_with_an_audit_panics_for_its_findings() {
+    let output = text(case("commit_beyond_the_end").output().unwrap());
+    assert!(output.contains("audit: offset_beyond_log_end: orders-0: group 'billing'"), "{output}");
+    assert!(output.contains("1 failed"), "{output}");
 }
