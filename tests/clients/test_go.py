@@ -101,15 +101,6 @@ def test_the_tests_with_a_client_pass() -> None:
     assert output.count("--- PASS") == 6
 
 
-def test_a_test_with_an_audit_fails_for_its_findings() -> None:
-    download(MODULE / "tests")
-    arguments = ("test", "-count=1", "-run=TestThatTheAuditFails", "./...")
-    done = go(MODULE / "tests", *arguments, MOCK_KAFKA_TEST_FAILS="1")
-    assert done.returncode == 1
-    assert "audit: offset_beyond_log_end: orders-0: group 'billing'" in done.stdout
-    assert re.search(r"requests of mock-kafka:\n +#1 broker 1 kgo ApiVersions", done.stdout)
-
-
 def test_the_generated_code_is_fresh(tmp_path: Path) -> None:
     names = ("types_generated.go", "operations_generated.go")
     fresh = [tmp_path / name for name in names]

@@ -140,6 +140,24 @@ func TestATestThatFailsLogsItsRequests(t *testing.T) {
 	}
 }
 
+func TestATestWithAnAuditFailsForItsFindings(t *testing.T) {
+	r := &recorder{TB: t, name: t.Name()}
+	output := r.run(func(t testing.TB) {
+		kafka := mockkafka.Start(t, mockkafka.WithAudit())
+		kafka.CreateTopic("orders", 1)
+		snapshot := kafka.Snapshot()
+		snapshot.Offsets = []mockkafka.SavedOffset{{Group: "billing", Topic: "orders", Offset: 100}}
+		kafka.LoadSnapshot(snapshot)
+		if r.failed {
+			t.Error("it failed before its end")
+		}
+	})
+	expected := "audit: offset_beyond_log_end: orders-0: group 'billing' has committed offset 100"
+	if !r.failed || !strings.Contains(output, expected) || strings.Contains(output, "before its end") {
+		t.Errorf("output: %s", output)
+	}
+}
+
 func TestAClusterThatDoesNotStartSaysWhy(t *testing.T) {
 	_, err := mockkafka.New(context.Background(), mockkafka.WithConfig("num.partition", 2))
 	if err == nil || !strings.Contains(err.Error(), "num.partitions") || !strings.Contains(err.Error(), "exit status 1") {

@@ -5,7 +5,6 @@ package tests
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -177,17 +176,4 @@ func TestARequestThatIsRefusedForEverFails(t *testing.T) {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		t.Errorf("error: %v", err)
 	}
-}
-
-// It fails when its variable is set: a group commits an offset that no log has.
-func TestThatTheAuditFails(t *testing.T) {
-	if os.Getenv("MOCK_KAFKA_TEST_FAILS") == "" {
-		t.Skip("not a test of its own")
-	}
-	kafka := mockkafka.Start(t, mockkafka.WithAudit())
-	kafka.CreateTopic("orders", 1)
-	c := client(t, kafka, kgo.ConsumeTopics("orders"), kgo.ConsumerGroup("billing"), kgo.DisableAutoCommit())
-	kafka.WaitForStable("billing", 1)
-	beyond := map[string]map[int32]kgo.EpochOffset{"orders": {0: {Epoch: -1, Offset: 100}}}
-	c.CommitOffsetsSync(deadline(t), beyond, nil)
 }
