@@ -70,6 +70,7 @@ fn a_cluster_that_does_not_start_says_why() {
     let error = MockKafka::builder().config("num.partition", 2).start().err().unwrap();
     assert!(matches!(error, Error::NotStarted(_)));
     let text = error.to_string();
+    assert_eq!(format!("{error:?}"), text);
     assert!(text.contains("num.partitions") && text.contains("exit status: 1"), "{text}");
     let error = MockKafka::builder().command(["/no/such/program"]).start().err().unwrap();
     assert!(error.to_string().contains("/no/such/program: No such file"), "{error}");
