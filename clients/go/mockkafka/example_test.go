@@ -50,3 +50,22 @@ func ExampleStart() {
 	}
 	_ = test
 }
+
+// One cluster for all tests of a package, which TestMain starts. Parallel tests wait for each other.
+func ExampleCluster_For() {
+	var cluster *mockkafka.Cluster
+	testMain := func(m *testing.M) int {
+		var err error
+		if cluster, err = mockkafka.New(context.Background(), mockkafka.WithBrokers(3)); err != nil {
+			log.Print(err)
+			return 1
+		}
+		defer cluster.Close()
+		return m.Run()
+	}
+	test := func(t *testing.T) {
+		kafka := cluster.For(t)
+		kafka.CreateTopic("orders", 1)
+	}
+	_, _ = testMain, test
+}
