@@ -15,6 +15,7 @@ from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
+GO_MODULE = "github.com/mock-kafka/mock-kafka/clients/go"
 _RUN_TIMEOUT_S = 300  # the first time modules are compiled and jars fetched
 
 
@@ -24,6 +25,9 @@ def copy_example(language: str, folder: Path, program: str) -> Path:
         pytest.skip(f"{program} is not here")
     copy = folder / language
     shutil.copytree(EXAMPLES / language, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if language == "go":
+        replacement = f"-replace={GO_MODULE}={ROOT / 'clients' / 'go'}"
+        subprocess.run(["go", "mod", "edit", replacement], cwd=copy, check=True)
     return copy
 
 
@@ -77,8 +81,8 @@ def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
 
 _GO = """
 package orders
-import ("fmt"; "testing")
-func TestWait(t *testing.T) { fmt.Println(adminURL); select {} }
+import ("fmt"; "testing"; "github.com/mock-kafka/mock-kafka/clients/go/mockkafka")
+func TestWait(t *testing.T) { fmt.Println(mockkafka.Start(t).Admin.URL); select {} }
 """
 _JAVA = """
 package shop;
@@ -146,7 +150,7 @@ def test_an_example_says_why_the_cluster_does_not_start(language: str, tmp_path:
         check=False,
     )
     assert done.returncode != 0
-    assert "num.partitions" in done.stderr
+    assert "num.partitions" in done.stdout + done.stderr  # Go has the output of tests in the first
 
 
 def test_the_cookbook_lists_every_recipe() -> None:
