@@ -47,7 +47,7 @@ final class Generator {
     /** Give the lines of the journal a schema of their own. */
     void addLines() {
         def properties = LINE.collectEntries { name, type ->
-            def isFixed = name in ['number', 'received_ms', 'broker', 'outcome']
+            def isFixed = name in ['number', 'received_ms', 'broker']
             def values = type == 'array' ? [items: [type: 'string'], default: []] : LINE_DEFAULTS.containsKey(name) ? [default: LINE_DEFAULTS[name]] : [:]
             [name, isFixed || values ? [type: type] + values : [anyOf: [[type: type], [type: 'null']]]]
         }
@@ -56,7 +56,7 @@ final class Generator {
             The outcome is `waiting`, `responded`, `no_response` or `closed`. `request` and `response` are the
             decoded messages, with the names of Kafka's schemas. The kind `connection` is a new connection that a
             rule refused or delayed, `disconnect` the end of a connection; both lack what only requests have.''',
-            properties: properties, required: ['number', 'received_ms', 'broker', 'outcome']]
+            properties: properties, required: ['number', 'received_ms', 'broker']]
         def line = ['$ref': '#/components/schemas/RequestView']
         schemas().RequestsPage.properties.requests.items = line
         operations().findAll { it.operationId in ['list_requests', 'wait_for_request', 'get_request'] }.each {

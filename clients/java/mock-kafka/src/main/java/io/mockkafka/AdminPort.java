@@ -33,7 +33,9 @@ public final class AdminPort {
             .visibility(PropertyAccessor.ALL, Visibility.NONE)
             .visibility(PropertyAccessor.FIELD, Visibility.ANY)
             .visibility(PropertyAccessor.CREATOR, Visibility.ANY)
-            .serializationInclusion(JsonInclude.Include.NON_NULL)
+            // A field that is null was not set. In a map null is a value, as in a quota to remove.
+            .defaultPropertyInclusion(
+                    JsonInclude.Value.construct(JsonInclude.Include.NON_NULL, JsonInclude.Include.ALWAYS))
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .build();
 

@@ -277,14 +277,18 @@ public abstract class ClusterMethods {
     }
 
     private static String line(RequestView request) {
-        String what = request.api() == null ? request.kind() : request.api() + " v" + request.version();
-        List<String> targets = new ArrayList<>(request.topics());
-        targets.addAll(request.groups());
-        targets.addAll(request.transactionalIds());
-        return "#" + request.number() + "  broker " + request.broker() + "  " + request.clientId() + "  " + what + "  "
-                + String.join(" ", targets) + " -> "
-                + (request.closeReason() == null ? request.outcome() : request.closeReason()) + " "
-                + String.join(" ", request.errors()) + (request.fault() == null ? "" : " [" + request.fault() + "]");
+        boolean isRequest = request.api() != null;
+        List<String> words = new ArrayList<>(List.of("#" + request.number(), "broker " + request.broker(),
+                isRequest ? request.clientId() + "" : request.clientHost() + "",
+                isRequest ? request.api() + " v" + request.version() : request.kind()));
+        words.addAll(request.topics());
+        words.addAll(request.groups());
+        words.addAll(request.transactionalIds());
+        String outcome = request.closeReason() == null ? request.outcome() : request.closeReason();
+        words.add("->");
+        words.add(outcome == null ? request.reason() : outcome);
+        words.addAll(request.errors());
+        return String.join(" ", words) + (request.fault() == null ? "" : " [" + request.fault() + "]");
     }
 
     // Groups -------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ final class ClusterProcess implements AutoCloseable {
     private final Deque<String> log = new ArrayDeque<>();
     private final List<String> command;
     private final Process process;
-    private final Thread output;
     private final Thread errors;
+    private boolean hasEnded;
 
     /** Start the command. */
     ClusterProcess(List<String> command) {
@@ -36,8 +36,8 @@ final class ClusterProcess implements AutoCloseable {
         } catch (IOException error) {
             throw new MockKafkaException("mock-kafka can't be started: " + error.getMessage(), error);
         }
-        output = read(process.getInputStream(), this::notePrinted);
-        errors = read(process.getErrorStream(), this::noteLog);
+        read(process.getInputStream(), this::notePrinted, this::noteEnd);
+        errors = read(process.getErrorStream(), this::noteLog, () -> { });
     }
 
     /**
@@ -47,17 +47,18 @@ final class ClusterProcess implements AutoCloseable {
      */
     Map<String, String> await(List<String> keys, Duration timeout) {
         long deadline = System.nanoTime() + timeout.toNanos();
+        boolean isStarted;
+        String reason;
         synchronized (printed) {
-            while (!printed.keySet().containsAll(keys)) {
-                long remaining = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-                if (!output.isAlive() || remaining <= 0) {
-                    break;
-                }
+            long remaining = timeout.toMillis();
+            while (!printed.keySet().containsAll(keys) && !hasEnded && remaining > 0) {
                 waitFor(remaining);
+                remaining = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             }
+            isStarted = printed.keySet().containsAll(keys);
+            reason = hasEnded ? " ended" : " printed no address for " + timeout;
         }
-        if (!printed.keySet().containsAll(keys)) {
-            String reason = output.isAlive() ? " printed no address for " + timeout : " ended";
+        if (!isStarted) {
             close();
             throw new MockKafkaException("the cluster did not start: " + String.join(" ", command) + reason
                     + ". Its standard error:\n" + String.join("\n", logLines()), null);
@@ -102,13 +103,14 @@ final class ClusterProcess implements AutoCloseable {
         }
     }
 
-    private Thread read(InputStream stream, Consumer<String> consumer) {
+    private Thread read(InputStream stream, Consumer<String> consumer, Runnable atEnd) {
         Thread reader = new Thread(() -> {
             try (BufferedReader lines = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
                 lines.lines().forEach(consumer);
             } catch (IOException | UncheckedIOException error) {
                 noteLog("the output of the cluster ended: " + error);
             }
+            atEnd.run();
         }, "mock-kafka-reader");
         reader.setDaemon(true);
         reader.start();
@@ -119,6 +121,13 @@ final class ClusterProcess implements AutoCloseable {
         String[] parts = line.split("=", 2);
         synchronized (printed) {
             printed.put(parts[0], parts.length == 2 ? parts[1] : "");
+            printed.notifyAll();
+        }
+    }
+
+    private void noteEnd() {
+        synchronized (printed) {
+            hasEnded = true;
             printed.notifyAll();
         }
     }

@@ -60,7 +60,8 @@ public final class MockKafkaOptions {
         return this;
     }
 
-    int brokers() {
+    /** Return the number of brokers. */
+    public int brokers() {
         return brokers;
     }
 
@@ -80,7 +81,8 @@ public final class MockKafkaOptions {
         return startTimeout;
     }
 
-    String adminToken() {
+    /** Return the value of {@code broker.admin.token}, or null. */
+    public String adminToken() {
         return config.get("broker.admin.token");
     }
 
