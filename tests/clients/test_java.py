@@ -10,6 +10,7 @@ from scenarios.maven import CannotRunError
 from tests.clients.java_package import CLIENTS, ROOT, install_java_package, run_maven
 
 PAGE = ROOT / "clients" / "java" / "README.md"
+QUICKSTART = ROOT / "docs" / "quickstart.md"
 _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -27,6 +28,42 @@ _POM = """\
     </plugins>
   </build>
 </project>
+"""
+_SPRING_VERSION = "3.5.7"
+_SPRING_DEPENDENCIES = f"""\
+<dependencyManagement><dependencies><dependency>
+  <groupId>org.springframework.boot</groupId><artifactId>spring-boot-dependencies</artifactId>
+  <version>{_SPRING_VERSION}</version><type>pom</type><scope>import</scope>
+</dependency></dependencies></dependencyManagement>
+<dependencies>
+  <dependency>
+    <groupId>io.mockkafka</groupId><artifactId>mock-kafka</artifactId><version>0.1.0</version>
+  </dependency>
+  <dependency>
+    <groupId>org.springframework.boot</groupId><artifactId>spring-boot-starter-test</artifactId>
+  </dependency>
+  <dependency>
+    <groupId>org.springframework.kafka</groupId><artifactId>spring-kafka</artifactId>
+  </dependency>
+</dependencies>
+"""
+_SPRING_START = """\
+package shop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.mockkafka.*;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.test.context.*;
+
+@SpringBootApplication
+class Shop {}
+
 """
 
 
@@ -48,7 +85,9 @@ def test_the_package_passes_its_own_tests() -> None:
         output = install_java_package(with_tests=True)
     except CannotRunError as error:
         pytest.skip(str(error))
-    runs = re.findall(r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0$", output, re.MULTILINE)
+    runs = re.findall(
+        r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0$", output, re.MULTILINE
+    )
     assert len(runs) == 2  # the two artefacts
     assert sum(map(int, runs)) >= 32
 
@@ -59,13 +98,33 @@ def test_the_first_test_of_the_page_passes_in_an_empty_folder(tmp_path: Path) ->
     page = PAGE.read_text(encoding="utf-8")
     [dependencies] = re.findall(r"```xml\n(<dependencies>.*?)```", page, re.DOTALL)
     first, *_ = re.findall(r"```java\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "pom.xml").write_text(_POM.format(dependencies))
-    source = tmp_path / "src" / "test" / "java" / "shop" / "OrdersTest.java"
+    output = output_of_tests(tmp_path, dependencies, first)
+    assert "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0" in output
+
+
+@pytest.mark.interop
+@pytest.mark.long
+def test_the_test_with_spring_passes(tmp_path: Path) -> None:
+    section = QUICKSTART.read_text(encoding="utf-8").partition("## Spring")[2]
+    test, *_ = re.findall(r"```java\n(.*?)```", section, re.DOTALL)
+    output = output_of_tests(tmp_path, _SPRING_DEPENDENCIES, _SPRING_START + test)
+    assert "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0" in output
+
+
+def test_the_pages_show_the_same_first_test() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (PAGE, QUICKSTART)]
+    [first], [second] = (re.findall(r"(@ExtendWith.*?\n}\n)", page, re.DOTALL) for page in pages)
+    assert first == second
+
+
+def output_of_tests(folder: Path, dependencies: str, test: str) -> str:
+    """Return what Maven prints for a project with one file of tests, in an empty folder."""
+    (folder / "pom.xml").write_text(_POM.format(dependencies))
+    source = folder / "src" / "test" / "java" / "shop" / "OrdersTest.java"
     source.parent.mkdir(parents=True)
-    source.write_text(first)
+    source.write_text(test)
     try:
         install_java_package()
-        output = run_maven(tmp_path, "test")
+        return run_maven(folder, "test")
     except CannotRunError as error:
         pytest.skip(str(error))
-    assert "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0" in output

@@ -28,6 +28,8 @@ public final class AdminPort {
     /** Long enough to move the clock by a year. */
     private static final Duration RESPONSE_TIMEOUT = Duration.ofSeconds(60);
 
+    private static final HttpClient HTTP =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private static final ObjectMapper MAPPER = JsonMapper.builder()
             .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
             .visibility(PropertyAccessor.ALL, Visibility.NONE)
@@ -39,8 +41,6 @@ public final class AdminPort {
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .build();
 
-    private final HttpClient http =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final String url;
     private final String token;
 
@@ -87,7 +87,7 @@ public final class AdminPort {
         }
         request.method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(json(body)));
         try {
-            return http.send(request.build(), BodyHandlers.ofString());
+            return HTTP.send(request.build(), BodyHandlers.ofString());
         } catch (IOException error) {
             throw new MockKafkaException("the cluster at " + url + " does not respond: " + error, error);
         } catch (InterruptedException error) {

@@ -59,6 +59,13 @@ class MockKafkaTest {
         return new KafkaConsumer<>(properties, new StringDeserializer(), new StringDeserializer());
     }
 
+    private static void join(KafkaConsumer<String, String> consumer, String topic) {
+        consumer.subscribe(List.of(topic));
+        while (consumer.assignment().isEmpty()) {
+            consumer.poll(Duration.ofMillis(100));
+        }
+    }
+
     private static void send(String topic, String... values) throws Exception {
         try (KafkaProducer<String, String> producer = producer(Map.of())) {
             for (String value : values) {
@@ -151,10 +158,7 @@ class MockKafkaTest {
     void theClockEndsTheSessionOfAMember() {
         kafka.createTopic("orders", 1);
         try (KafkaConsumer<String, String> consumer = consumer("billing")) {
-            consumer.subscribe(List.of("orders"));
-            while (consumer.assignment().isEmpty()) {
-                consumer.poll(Duration.ofMillis(100));
-            }
+            join(consumer, "orders");
             kafka.setClock(new ClockBody().mode(ClockBody.Mode.STANDING));
             Instant before = kafka.now();
             assertEquals(before.plus(Duration.ofMinutes(5)), kafka.advance(Duration.ofMinutes(5)));
@@ -198,8 +202,7 @@ class MockKafkaTest {
         kafka.startBroker(next);
         assertTrue(kafka.admin().listBrokers().stream().allMatch(broker -> broker.isAlive()));
         try (KafkaConsumer<String, String> consumer = consumer("billing")) {
-            consumer.subscribe(List.of("orders"));
-            consumer.poll(Duration.ofMillis(500));
+            join(consumer, "orders");
             kafka.waitForStable("billing", 1);
             kafka.moveCoordinator("billing", leader);
             assertEquals(leader, kafka.groups().get(0).coordinator());
