@@ -11,6 +11,7 @@ from tests.clients.java_package import CLIENTS, ROOT, install_java_package, run_
 
 PAGE = ROOT / "clients" / "java" / "README.md"
 QUICKSTART = ROOT / "docs" / "quickstart.md"
+CONTAINERS = ROOT / "docs" / "containers.md"
 _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -46,6 +47,43 @@ _SPRING_DEPENDENCIES = f"""\
     <groupId>org.springframework.kafka</groupId><artifactId>spring-kafka</artifactId>
   </dependency>
 </dependencies>
+"""
+_CONTAINERS_DEPENDENCIES = """\
+<dependencies>
+  <dependency>
+    <groupId>io.mockkafka</groupId><artifactId>mock-kafka-testcontainers</artifactId>
+    <version>0.1.0</version>
+  </dependency>
+  <dependency>
+    <groupId>org.testcontainers</groupId><artifactId>testcontainers-junit-jupiter</artifactId>
+    <version>2.0.5</version>
+  </dependency>
+  <dependency>
+    <groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId>
+    <version>4.4.0</version>
+  </dependency>
+  <dependency>
+    <groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId>
+    <version>5.11.4</version>
+  </dependency>
+</dependencies>
+"""
+_CONTAINERS_START = """\
+package shop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.mockkafka.*;
+import io.mockkafka.admin.Api;
+import io.mockkafka.testcontainers.MockKafkaContainer;
+import java.util.Map;
+import org.apache.kafka.clients.producer.*;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.*;
+import org.testcontainers.junit.jupiter.*;
+import org.testcontainers.junit.jupiter.Container;
+import org.testcontainers.utility.DockerImageName;
+
 """
 _SPRING_START = """\
 package shop;
@@ -111,13 +149,25 @@ def test_the_test_with_spring_passes(tmp_path: Path) -> None:
     assert "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0" in output
 
 
+@pytest.mark.interop
+@pytest.mark.long
+def test_the_test_with_testcontainers_compiles(tmp_path: Path) -> None:
+    section = CONTAINERS.read_text(encoding="utf-8").partition("### Java")[2]
+    test, *_ = re.findall(r"```java\n(.*?)```", section, re.DOTALL)
+    output = output_of_tests(
+        tmp_path, _CONTAINERS_DEPENDENCIES, _CONTAINERS_START + test, "test-compile"
+    )
+    assert "Compiling 1 source file" in output
+
+
 def test_the_pages_show_the_same_first_test() -> None:
     pages = [page.read_text(encoding="utf-8") for page in (PAGE, QUICKSTART)]
-    [first], [second] = (re.findall(r"(@ExtendWith.*?\n}\n)", page, re.DOTALL) for page in pages)
+    first, second = (re.findall(r"\n(@ExtendWith.*?\n}\n)", page, re.DOTALL) for page in pages)
+    assert len(first) == 1
     assert first == second
 
 
-def output_of_tests(folder: Path, dependencies: str, test: str) -> str:
+def output_of_tests(folder: Path, dependencies: str, test: str, goal: str = "test") -> str:
     """Return what Maven prints for a project with one file of tests, in an empty folder."""
     (folder / "pom.xml").write_text(_POM.format(dependencies))
     source = folder / "src" / "test" / "java" / "shop" / "OrdersTest.java"
@@ -125,6 +175,6 @@ def output_of_tests(folder: Path, dependencies: str, test: str) -> str:
     source.write_text(test)
     try:
         install_java_package()
-        return run_maven(folder, "test")
+        return run_maven(folder, goal)
     except CannotRunError as error:
         pytest.skip(str(error))

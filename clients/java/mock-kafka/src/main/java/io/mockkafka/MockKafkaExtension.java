@@ -135,7 +135,7 @@ public final class MockKafkaExtension extends ClusterMethods
         return store.getOrComputeIfAbsent(key, missing -> new Started(MockKafka.start(options)), Started.class).kafka;
     }
 
-    private static final class Started implements CloseableResource {
+    private static final class Started implements CloseableResource, AutoCloseable {
         private final MockKafka kafka;
 
         Started(MockKafka kafka) {
@@ -149,7 +149,7 @@ public final class MockKafkaExtension extends ClusterMethods
     }
 
     /** One test at a time. A semaphore, because JUnit may close the store in another thread. */
-    private static final class Use implements CloseableResource {
+    private static final class Use implements CloseableResource, AutoCloseable {
         private final Semaphore semaphore;
 
         Use(String adminUrl) {
