@@ -65,8 +65,7 @@ def publish(site: Path) -> None:
         shutil.copytree(site / newest, site / LATEST)
     pages = {
         version: sorted(
-            path.relative_to(site / version).as_posix()
-            for path in (site / version).rglob("*.html")
+            path.relative_to(site / version).as_posix() for path in (site / version).rglob("*.html")
         )
         for version in versions
     }

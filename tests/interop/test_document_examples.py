@@ -5,7 +5,6 @@ block each line after `$ ` is a command, and the lines below are its output, in 
 anything. `mock-kafka serve ... &` runs until the end of the block, on free ports instead of those shown.
 """
 
-import json
 import os
 import re
 import shutil
@@ -28,6 +27,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)\n", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+_OF_A_CHECKOUT = re.compile(r"^\$ .*(?:\.venv|broker|scripts|tests)/", re.MULTILINE)
 _TIMEOUT_S = 60
 STATUS = "\n%{http_code}"
 
@@ -80,12 +80,16 @@ def test_python_examples_pass(name: str, pytester: pytest.Pytester) -> None:
 
 
 class Shell:
-    """Runs the commands of a block, with free ports in place of those that the block names."""
+    """Runs the commands of a block, with free ports in place of those that the block names.
 
-    def __init__(self, folder: Path) -> None:
+    `home` is a folder for the settings of curl.
+    """
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        (home / ".curlrc").write_text("silent\n")  # no progress, as in a terminal
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._folder = folder
-        self._environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
+        self._environment = {**os.environ, "PATH": path, "COLUMNS": "120", "CURL_HOME": str(home)}
         self._actual: dict[str, str] = {}
         """Addresses by those in the document."""
 
@@ -96,11 +100,12 @@ class Shell:
             cwd=self._folder,
             env=self._environment,
             stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             timeout=_TIMEOUT_S,
-            check=True,
+            check=False,  # a page may show what an error looks like
         )
-        return _replaced(done.stdout, {actual: shown for shown, actual in self._actual.items()})
+        return self._shown(done.stdout)
 
     @contextmanager
     def serving(self, command: str, shown: str) -> Iterator[str]:
@@ -109,7 +114,7 @@ class Shell:
         free = re.sub(r"(--(?:admin-)?port) \d+", r"\1 0", command)
         assert free.count("port 0") == 2, "a broker of a test needs --port and --admin-port"
         with subprocess.Popen(
-            ["bash", "-c", f"exec {free}"] if free.startswith("mock-kafka") else ["bash", "-c", free],
+            ["bash", "-c", free],
             cwd=self._folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -117,11 +122,19 @@ class Shell:
             start_new_session=True,
         ) as process:
             assert process.stdout is not None
-            printed = "".join(process.stdout.readline() for _ in shown.splitlines())
-            pairs = zip(_ADDRESS.findall(shown), _ADDRESS.findall(printed), strict=True)
-            self._actual.update(pairs)
-            yield _replaced(printed, {actual: address for address, actual in self._actual.items()})
-            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                printed = "".join(process.stdout.readline() for _ in shown.splitlines())
+                pairs = zip(_ADDRESS.findall(shown), _ADDRESS.findall(printed), strict=True)
+                self._actual.update(pairs)
+                url = re.search(r"^admin\.url=(.*)$", printed, re.MULTILINE)
+                assert url, printed
+                self._environment["MOCK_KAFKA_ADMIN_URL"] = url[1]  # the default has another port
+                yield self._shown(printed)
+            finally:
+                os.killpg(process.pid, signal.SIGTERM)
+
+    def _shown(self, output: str) -> str:
+        return _replaced(output, {actual: address for address, actual in self._actual.items()})
 
 
 def _replaced(text: str, addresses: dict[str, str]) -> str:
@@ -145,8 +158,7 @@ def test_the_output_of_a_command_is_compared() -> None:
 @pytest.mark.parametrize("name", pages_to_try("console"), ids=lambda name: name)
 def test_commands_to_try_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     [(_, block)] = blocks_to_try(name)
-    is_of_a_checkout = re.search(r"^\$ .*\b(?:scripts|examples|docs|tests|broker)/", block, re.M)
-    shell = Shell(ROOT if is_of_a_checkout else tmp_path)
+    shell = Shell(ROOT if _OF_A_CHECKOUT.search(block) else tmp_path, tmp_path)
     with ExitStack() as clusters:
         for command, shown in _COMMAND.findall(block):
             if command.endswith(" &"):
