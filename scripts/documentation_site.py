@@ -1,22 +1,23 @@
 """Build the documentation site: a folder for each version, without any file of other hosts.
 
-`scripts/site` calls this module. docs/site has the settings of Sphinx, the start page and the styles.
+`scripts/site` calls this module. docs/site has the settings of Sphinx, the start page and the
+styles.
 """
 
 import argparse
 import functools
-import http.server
 import json
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+from contextlib import suppress
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
-from sphinx.cmd.build import build_main
 
 from scripts import site_links, site_pages
 from scripts.site_pages import SiteError
@@ -50,8 +51,16 @@ def build(source: Path, version: str, site: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
         options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(SETTINGS)]
         options += ["-D", f"release={version}", "-D", f"html_title=mock-kafka {version}"]
-        if build_main([*options, "-d", f"{folder}/doctrees", str(pages), str(target)]) != 0:
-            raise SiteError(f"Sphinx warns about the pages of {version}.")
+        options += ["-d", f"{folder}/doctrees", str(pages), str(target)]
+        done = subprocess.run(
+            [sys.executable, "-m", "sphinx", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            warnings = done.stderr.replace(f"{pages}/", "")
+            raise SiteError(f"Sphinx warns about the pages of {version}:\n{warnings}")
     (target / ".buildinfo").unlink()
     (target / "objects.inv").unlink()
 
@@ -85,37 +94,44 @@ def _age(version: str) -> tuple[bool, list[int]]:
     return release.is_prerelease, [-number for number in release.release]
 
 
-def checkout(ref: str, folder: Path) -> None:
+def checkout(repository: Path, tag: str, folder: Path) -> None:
     """Write the files of a tag or a commit into a folder."""
     archive = subprocess.run(
-        ["git", "archive", "--format=tar", ref], cwd=ROOT, check=True, stdout=subprocess.PIPE
+        ["git", "archive", "--format=tar", tag], cwd=repository, check=True, stdout=subprocess.PIPE
     ).stdout
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
 
 
-def build_all(tags: list[str], site: Path) -> None:
-    """Build the checkout, and each tag as a version of its own; raise SiteError if one is wrong."""
-    build(ROOT, DEVELOPMENT, site)
+def build_all(source: Path, tags: list[str], site: Path) -> list[str]:
+    """Build a checkout, and each of its tags as a version of its own.
+
+    Returns the links to other hosts.
+
+    Raises:
+        SiteError: Sphinx warns, a link has no target, or a page loads a file of another host.
+    """
+    build(source, DEVELOPMENT, site)
     for tag in tags:
         with tempfile.TemporaryDirectory() as folder:
-            checkout(tag, Path(folder))
+            checkout(source, tag, Path(folder))
             build(Path(folder), tag.removeprefix("v"), site)
     publish(site)
     problems, external = site_links.check(site)
     if problems:
         raise SiteError("\n".join(problems))
-    page_count = len(list(site.rglob("*.html")))
-    print(f"{page_count} pages; all links between them have targets. Links to other hosts:")
-    print(*(f"  {address}" for address in external), sep="\n")
+    return external
 
 
-def serve(site: Path, port: int) -> None:
-    """Serve the site on the loopback address until Ctrl-C."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
-        print(f"http://127.0.0.1:{server.server_port}/", flush=True)
-        server.serve_forever()
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def server(site: Path, port: int) -> ThreadingHTTPServer:
+    """Return a server of the site on the loopback address; port 0 is any free one."""
+    handler = functools.partial(_QuietHandler, directory=str(site))
+    return ThreadingHTTPServer(("127.0.0.1", port), handler)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -126,17 +142,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8000, help="of serve (8000)")
     parser.add_argument("--tags", nargs="*", default=[], help="releases, each a version beside dev")
     given = parser.parse_args(arguments)
-    try:
-        if given.check:
-            with tempfile.TemporaryDirectory() as folder:
-                build_all(given.tags, Path(folder))
-        else:
-            build_all(given.tags, given.out)
-    except SiteError as error:
-        print(error, file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            external = build_all(ROOT, given.tags, Path(folder) if given.check else given.out)
+        except SiteError as error:
+            print(error, file=sys.stderr)
+            return 1
+    print("All links between the pages have targets. Not checked are those to other hosts:")
+    print(*(f"  {address}" for address in external), sep="\n")
     if given.command == "serve":
-        serve(given.out, given.port)
+        with server(given.out, given.port) as serving, suppress(KeyboardInterrupt):
+            print(f"http://127.0.0.1:{serving.server_port}/", flush=True)
+            serving.serve_forever()
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Check the links of a built site: targets and anchors, alternative texts, and files of other hosts."""
+"""Check a built site: targets and anchors of links, alternative texts, files of other hosts."""
 
 import re
 from functools import cache
@@ -55,7 +55,7 @@ def check(site: Path) -> tuple[list[str], list[str]]:
                     problems.append(f"{name}: no such anchor: {address}")
             elif address in page.resources and url.scheme != "data":
                 problems.append(f"{name}: loads a file of another host: {address}")
-            else:
+            elif url.scheme != "data":
                 external.add(address)
     for path in sorted(site.rglob("*.css")):
         if _CSS_LINK.search(path.read_text(encoding="utf-8")):

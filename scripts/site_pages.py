@@ -1,7 +1,7 @@
 """Write the pages that Sphinx reads for the documentation site.
 
-They are a copy of the Markdown pages with the folders of the repository, so links between pages need
-no change. The copy also has
+They are a copy of the Markdown pages with the folders of the repository, so links between pages
+need no change. The copy also has
 
 - the navigation, which is that of docs/README.md;
 - a page for each source file that a page links to;
@@ -17,6 +17,7 @@ CODE_BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _LANGUAGES = {".go": "go", ".java": "java", ".js": "js", ".json": "json", ".py": "python"}
 _LANGUAGES |= {".yaml": "yaml", ".toml": "toml"}
 _HEADING = re.compile(r"^(#{2,3}) (.*)$", re.MULTILINE)
+_TITLED_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _INCLUDED = re.compile(r"\{(?:literal)?include\} /(\S+)")
 
 
@@ -25,16 +26,23 @@ class SiteError(Exception):
 
 
 def navigation(index: str) -> dict[str, list[str]]:
-    """Return the pages that docs/README.md lists, by the heading above them; all without `.md`."""
-    parts = _HEADING.split(index)
-    return {
-        heading: [
-            (Path("docs") / link.removesuffix(".md")).as_posix().replace("docs/../", "")
-            for link in LINK.findall(text)
-            if link.endswith(".md")
-        ]
-        for heading, text in zip(parts[2::3], parts[3::3], strict=True)
-    }
+    """Return the entries that docs/README.md lists, by the heading above them.
+
+    An entry is the path of a page without `.md`. A link whose text is neither a path nor a number
+    gives the page another title: `Overview </README>`.
+    """
+    parts = _HEADING.split(CODE_BLOCK.sub("", index))
+    groups = {}
+    for heading, text in zip(parts[2::3], parts[3::3], strict=True):
+        links = [link for link in _TITLED_LINK.findall(text) if link[1].endswith(".md")]
+        if links:
+            groups[heading] = [_entry(title, target) for title, target in links]
+    return groups
+
+
+def _entry(title: str, target: str) -> str:
+    path = f"/docs/{target}".removesuffix(".md").replace("/docs/../", "/")
+    return path if re.fullmatch(r"\d+|.*\.md", title) else f"{title} <{path}>"
 
 
 def figures(coverage: str) -> dict[str, str]:
@@ -42,13 +50,13 @@ def figures(coverage: str) -> dict[str, str]:
 
     Raises SiteError if the page does not have its tables.
     """
-    apis = re.findall(r"^\| \d+ \| \[\w+\].*\| +(\d+) % \|", coverage, re.MULTILINE)
+    apis = re.findall(r"^\| \d+ \| \[\w+\].*$", coverage, re.MULTILINE)
     keys = re.search(r"^\| Broker \| (\d+) \|", coverage, re.MULTILINE)
     if not apis or not keys:
         raise SiteError("docs/coverage.md has no table of APIs or of configuration keys.")
     return {
         "api_count": str(len(apis)),
-        "agreeing_api_count": str(apis.count("100")),
+        "agreeing_api_count": str(sum("| 100 % |" in api for api in apis)),
         "broker_key_count": keys[1],
     }
 
@@ -71,7 +79,7 @@ def stage(source: Path, target: Path) -> None:
         (target / included).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / included, target / included)
     *_, last_group = groups
-    groups[last_group].append("All pages and decisions <docs/README>")
+    groups[last_group].append("All pages and decisions </docs/README>")
     tables = [_contents(pages, group) for group, pages in groups.items()]
     (target / "index.md").write_text("\n".join([start, *tables]), encoding="utf-8")
     with (target / "docs" / "README.md").open("a", encoding="utf-8") as index:
@@ -79,7 +87,7 @@ def stage(source: Path, target: Path) -> None:
 
 
 def _contents(pages: list[str], group: str = "") -> str:
-    entries = "\n".join(page if "<" in page else f"/{page}" for page in pages)
+    entries = "\n".join(pages)
     caption = f":caption: {group}\n" if group else ""
     return f"```{{toctree}}\n:hidden:\n{caption}\n{entries}\n```\n"
 
@@ -90,11 +98,14 @@ def _list_source(source: Path, target: Path, page: Path, link: str) -> None:
     staged = (page.parent / name).resolve()
     if re.match(r"[a-z]+:", link) or not name or staged.exists():
         return
+    if not staged.is_relative_to(target.resolve()):
+        return  # Sphinx warns, also about a file that does not exist
     relative = staged.relative_to(target.resolve())
     if not (source / relative).is_file():
-        return  # Sphinx warns
+        return
     language = _LANGUAGES.get(relative.suffix, "text")
     text = (source / relative).read_text(encoding="utf-8")
     staged.parent.mkdir(parents=True, exist_ok=True)
-    listing = f"---\norphan: true\n---\n\n# {relative.name}\n\n`{relative}`\n\n````{language}\n{text}````\n"
+    head = f"---\norphan: true\n---\n\n# {relative.name}\n\n`{relative}`\n\n"
+    listing = f"{head}````{language}\n{text}````\n"
     staged.with_name(f"{staged.name}.md").write_text(listing, encoding="utf-8")

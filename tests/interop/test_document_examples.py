@@ -1,8 +1,9 @@
 """The examples and commands of the documents work unchanged, and print what the documents show.
 
-Every page of docs/ has a section `Try it` with one block. A Python block is a test module. In a console
-block each line after `$ ` is a command, and the lines below are its output, in which `...` stands for
-anything. `mock-kafka serve ... &` runs until the end of the block, on free ports instead of those shown.
+Every page of docs/ has a section `Try it` with one block. A Python block is a test module. In a
+console block each line after `$ ` is a command, and the lines below are its output, in which `...`
+stands for anything. `mock-kafka serve ... &` runs until the end of the block, on free ports instead
+of those shown.
 """
 
 import os
