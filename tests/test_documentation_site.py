@@ -12,6 +12,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from scripts import documentation_site, site_links, site_pages
 from scripts.site_pages import SiteError
+from tests.interop.admin_page.accessibility import (
+    SCHEMES,
+    NoAxeError,
+    axe_source,
+    violations,
+)
 from tests.interop.chromium import chromium, errors_in
 
 ROOT = Path(__file__).parent.parent
@@ -249,11 +255,16 @@ def test_the_first_test_is_shown_in_five_languages_and_can_be_copied(
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("site")
-def test_the_dark_scheme_of_the_reader_is_used(page: Page, address: str) -> None:
+def test_both_schemes_are_accessible(page: Page, address: str, tmp_path: Path) -> None:
     colours = []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        page.goto(f"{address}/dev/docs/quotas.html")
-        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert colours[0] == "rgb(255, 255, 255)"
-    assert colours[1] != colours[0]
+    try:
+        axe = axe_source(tmp_path)
+    except NoAxeError as error:
+        pytest.skip(str(error))
+    for name in ("index", "docs/faults"):
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            page.goto(f"{address}/dev/{name}.html")
+            colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert [f"{name}, {scheme}: {found}" for found in violations(page, axe)] == []
+    assert len(set(colours)) == len(SCHEMES)

@@ -18,7 +18,7 @@ html_theme_options = {"navigation_with_keys": True}
 html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["site.css"]
-html_js_files = [("versions.js", {"defer": "defer"})]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_sidebars = {
     "**": [
         "sidebar/brand.html",
@@ -34,8 +34,8 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 
 copybutton_prompt_text = "$ "
 
