@@ -97,7 +97,7 @@ class DeliveryTimeout(LoadClient):
         if self._producer is None:
             self._producer = Producer(
                 ",".join(
-                    f"{address.host}:{address.port}"
+                    str(address)
                     for address in self.run.topology.brokers.values()
                 ),
                 self._settings,
