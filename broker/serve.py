@@ -198,7 +198,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         if options.has_tls and any(
             plan.protocol.has_tls and not has_keystore(values[plan.name]) for plan in listeners
         ):
-            folder = Path(files.enter_context(TemporaryDirectory(prefix="mock-kafka-")))
+            folder = Path(files.enter_context(_certificates_folder()))
             server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
             server.certificates.made_keystore = str(server_path)
         for listener in listeners:
@@ -228,6 +228,16 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         raise StartError(f"--faults: {error}") from error
     server.first_faults = options.faults
     return server
+
+
+def _certificates_folder() -> "TemporaryDirectory[str]":
+    try:
+        return TemporaryDirectory(prefix="mock-kafka-")
+    except OSError as error:
+        raise StartError(
+            "TLS needs a temporary folder for its certificates, and none can be written to: set"
+            f" TMPDIR, or ssl.keystore.location to a file of yours ({error.strerror})"
+        ) from error
 
 
 def _make_certificates(
