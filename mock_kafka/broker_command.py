@@ -84,7 +84,8 @@ def _words(command: str) -> list[str]:
 
 def _own_command() -> BrokerCommand:
     # -I: do not run a broker.py in the user's folders. -S: see the launcher.
-    words = (sys.executable, "-I", "-S", str(_ISOLATED_LAUNCHER))
+    flags = ("-I", "-S", *(["-B"] if sys.dont_write_bytecode else []))
+    words = (sys.executable, *flags, str(_ISOLATED_LAUNCHER))
     path = os.pathsep.join(folder for folder in sys.path if folder)
     return BrokerCommand(words, {**os.environ, PATH_VARIABLE: path}, is_own=True)
 

@@ -100,7 +100,7 @@ def interpreter(folder: Path) -> Path:
     path.write_text(
         "#!/bin/sh\n"
         'flags=""\n'
-        'while case "$1" in -I|-S|-P|-q|-u) true;; *) false;; esac; do\n'
+        'while case "$1" in -B|-I|-S|-P|-q|-u) true;; *) false;; esac; do\n'
         '  flags="$flags $1"; shift\n'
         "done\n"
         f'exec {python} $flags {program} "$@"\n'
