@@ -2,6 +2,7 @@
 #   docker run --rm -p 9092:9092 -p 9099:9099 mock-kafka
 FROM python:3.13-slim AS build
 WORKDIR /source
+RUN command -v strip || { apt-get update && apt-get install --yes --no-install-recommends binutils; }
 RUN python -m venv /opt/mock-kafka
 # The dependencies come before the source: a change of the source installs nothing again.
 COPY requirements/build.txt requirements/runtime.txt requirements/

@@ -6,7 +6,6 @@ libraries that these need, and no shell, no package manager and no system beside
 """
 
 import compileall
-import os
 import re
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ from py_compile import PycInvalidationMode
 
 NOT_IMPORTED = (
     *("ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "tkinter", "turtledemo", "venv"),
-    *("config-*", "site-packages", "dist-packages", "turtle.py", "_sysconfigdata*"),
+    *("config-*", "site-packages", "dist-packages", "turtle.py"),
     *("_tkinter*", "_test*", "_ctypes_test*", "_xx*", "xxlimited*", "_sqlite3*", "sqlite3"),
     *("_dbm*", "_gdbm*", "readline*", "_curses*", "curses"),
 )
@@ -45,26 +44,24 @@ def main(environment: Path, root: Path) -> None:
         folder = Path(sysconfig.get_path(kind))
         ignore = shutil.ignore_patterns("__pycache__", *NOT_IMPORTED)
         shutil.copytree(folder, _within(root, folder), ignore=ignore, dirs_exist_ok=True)
-    for data in Path(sysconfig.get_path("stdlib")).glob("_sysconfigdata*"):
-        _copy_file(data, root)
     shutil.copytree(
         environment,
         _within(root, environment),
         symlinks=True,
         ignore=_not_run,
     )
-    for name in "python3", "python":  # which the environment links to
-        link = interpreter.with_name(name)
-        if link.is_symlink():
-            _within(root, link).symlink_to(os.readlink(link))
-    _copy_home(environment, interpreter, root)
-    for library in _libraries(root):
+    _link(environment, interpreter, root)
+    programs = [path for path in root.rglob("*") if _is_program(path)]
+    for library in _libraries(root, programs):
         _copy_file(library, root)
+    packages = [path for path in programs if path.is_relative_to(_within(root, environment))]
+    if packages and shutil.which("strip"):  # wheels have names for debuggers, 40 MB of them
+        subprocess.run(["strip", "--strip-unneeded", *map(str, packages)], check=True)
     for name, text in FILES.items():
         file = root / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-    (root / "tmp").mkdir()
+    (root / "tmp").mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
     compileall.compile_dir(
         root,
@@ -92,7 +89,7 @@ def _not_run(folder: str, names: list[str]) -> set[str]:
     return shutil.ignore_patterns(*patterns)(folder, names)
 
 
-def _copy_home(environment: Path, interpreter: Path, root: Path) -> None:
+def _link(environment: Path, interpreter: Path, root: Path) -> None:
     """Have the environment's links to Python lead to the interpreter that was copied."""
     folder = _within(root, environment) / "bin"
     for link in folder.glob("python*"):
@@ -102,9 +99,8 @@ def _copy_home(environment: Path, interpreter: Path, root: Path) -> None:
         (folder / name).symlink_to(interpreter.name)
 
 
-def _libraries(root: Path) -> Iterable[Path]:
-    """Return the shared libraries of all programs and modules in the root, and the loader."""
-    programs = [path for path in root.rglob("*") if _is_program(path)]
+def _libraries(root: Path, programs: Iterable[Path]) -> list[Path]:
+    """Return the shared libraries of programs and modules in the root, and the loader."""
     done = subprocess.run(
         ["ldd", *map(str, programs)], capture_output=True, text=True, check=True
     )
