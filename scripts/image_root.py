@@ -1,7 +1,7 @@
 """Copy an environment with its Python into a folder that is the root of a container image.
 
-`python -m scripts.image_root ENVIRONMENT ROOT` runs in the system of a build stage (Dockerfile). The
-root has the interpreter, the standard library without what a cluster never imports, the shared
+`python -m scripts.image_root ENVIRONMENT ROOT` runs in the system of a build stage (Dockerfile).
+The root has the interpreter, the standard library without what a cluster never imports, the shared
 libraries that these need, and no shell, no package manager and no system besides.
 """
 
@@ -101,9 +101,7 @@ def _link(environment: Path, interpreter: Path, root: Path) -> None:
 
 def _libraries(root: Path, programs: Iterable[Path]) -> list[Path]:
     """Return the shared libraries of programs and modules in the root, and the loader."""
-    done = subprocess.run(
-        ["ldd", *map(str, programs)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["ldd", *map(str, programs)], capture_output=True, text=True, check=True)
     if "not found" in done.stdout:
         sys.exit(f"a shared library is missing:\n{done.stdout}")
     found = {Path(text) for text in _LIBRARY.findall(done.stdout)}

@@ -120,7 +120,12 @@ def test_the_root_has_a_python_that_runs_and_no_shell(tmp_path: Path) -> None:
     program = "import asyncio, ctypes, ssl, zlib, orders, sys; print(orders.COUNT, sys.prefix)"
     words = ["chroot", "--userspec=65534:65534", str(root), "/" + str(own.relative_to(root)), "-c"]
     done = subprocess.run(
-        [*words, program], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, text=True, timeout=60, check=False
+        [*words, program],
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     if "cannot change root" in done.stderr or "Permission denied" in done.stderr:
         pytest.skip(f"it takes root rights and folders that others may enter: {done.stderr}")

@@ -111,11 +111,10 @@ def interpreter(folder: Path) -> Path:
 
 def main() -> None:
     """Hide, and run what the command line names."""
-    import runpy  # noqa: PLC0415
-
     # The standard library itself is that of POSIX.
     import logging.handlers  # noqa: F401, PLC0415
     import multiprocessing.util  # noqa: F401, PLC0415
+    import runpy  # noqa: PLC0415
     import shutil  # noqa: F401, PLC0415
     import ssl  # noqa: F401, PLC0415
     import subprocess  # noqa: F401, PLC0415
@@ -131,7 +130,7 @@ def main() -> None:
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     elif kind == "-c":
         sys.argv = ["-c", *rest[1:]]
-        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     else:
         sys.argv = [kind, *rest]
         runpy.run_path(kind, run_name="__main__")

@@ -4,13 +4,16 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from broker.addresses import Address
 
 LISTEN_BACKLOG = 4096
 
+_SocketAddress = tuple[int, tuple[Any, ...]]
+"""A family, and an address of it: host, port, and more for IPv6."""
 _EXCLUSIVE: int = getattr(socket, "SO_EXCLUSIVEADDRUSE", 0)  # of Windows
 _NOT_HERE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
@@ -38,7 +41,7 @@ class Listener:
         self._factory = factory
         self._tls = tls
         self._servers: list[asyncio.Server] = []
-        self._addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = []
+        self._addresses: list[_SocketAddress] = []
         # Sockets that reserve the ports of a listener that refuses connections.
         self._held: list[socket.socket] = []
         self._opening: asyncio.Task[None] | None = None
@@ -144,7 +147,7 @@ def _duplicate(bound: socket.socket) -> socket.socket:
     return socket.fromfd(bound.fileno(), bound.family, bound.type)  # `os.dup` is for files alone
 
 
-def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)
@@ -174,14 +177,12 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
     addresses = [(family, address) for family, *_, address in dict.fromkeys(found)]
     while True:
         try:
-            return _bind_all(addresses)  # type: ignore[arg-type]
+            return _bind_all(addresses)
         except _PortTakenError:
             continue
 
 
-def _bind_all(
-    addresses: list[tuple[socket.AddressFamily, tuple[str, int]]],
-) -> list[socket.socket]:
+def _bind_all(addresses: Sequence[_SocketAddress]) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
@@ -189,7 +190,7 @@ def _bind_all(
             is_free_choice = port == 0 and bool(sockets)
             chosen = sockets[0].getsockname()[1] if is_free_choice else port
             try:
-                bound = _bind(family, (address, chosen, *more))  # type: ignore[arg-type]
+                bound = _bind(family, (address, chosen, *more))
             except OSError as error:
                 if is_free_choice and error.errno == errno.EADDRINUSE:
                     raise _PortTakenError from error
@@ -199,10 +200,10 @@ def _bind_all(
                 continue
             sockets.append(bound)
             bound.listen(LISTEN_BACKLOG)
-        if missing is not None and not sockets:
-            raise missing
     except BaseException:
         for bound in sockets:
             bound.close()
         raise
+    if missing is not None and not sockets:
+        raise missing
     return sockets
