@@ -14,10 +14,11 @@ def open_missing_streams() -> None:
     Else a connection would get its number: log lines would go to that client, and libuv ends a
     process that closes such a file.
     """
-    descriptor = os.open(os.devnull, os.O_RDWR)
-    while descriptor <= _STDERR:
-        descriptor = os.open(os.devnull, os.O_RDWR)
-    os.close(descriptor)
+    for descriptor in range(_STDERR + 1):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the system gives it the lowest free number
 
 
 def terminate_when_stdin_closes() -> None:

@@ -41,7 +41,7 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no ::1"
 def write_with_each_client(servers: str) -> None:
     """Send one record by kafka-python and one by confluent-kafka."""
     producer = KafkaProducer(bootstrap_servers=servers)
-    producer.send("orders", b"kafka-python").get(timeout=TIMEOUT_S, check=False)
+    producer.send("orders", b"kafka-python").get(timeout=TIMEOUT_S)
     producer.close()
     confluent = Producer({"bootstrap.servers": servers})
     confluent.produce("orders", b"confluent-kafka")

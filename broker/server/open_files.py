@@ -1,9 +1,8 @@
 """How many files this process may have open, and how many connections that leaves room for."""
 
-import os
+import socket
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 try:
     import resource
@@ -44,7 +43,7 @@ def max_connections() -> int:
     """
     limit = _limit()
     # The system gives the lowest free number to a new file.
-    with Path(os.devnull).open("rb") as probe:
+    with socket.socket() as probe:
         used = probe.fileno()
     reserved = used + max_admin_connections() + RESERVED_FILES
     if limit <= reserved:
