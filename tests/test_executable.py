@@ -84,8 +84,8 @@ class Executable:
         self.home = folder / "home"
         self.cache = folder / "cache"
         self.cwd = folder / "cwd"
-        for each in (self.home, self.cache, self.cwd):
-            each.mkdir(exist_ok=True)
+        for place in (self.home, self.cache, self.cwd):
+            place.mkdir(exist_ok=True)
         self.cwd.chmod(0o555)
         # No PATH: nothing of this machine's Python is found.
         self.environment = {"HOME": str(self.home), "PATH": ""}

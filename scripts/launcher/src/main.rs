@@ -33,7 +33,10 @@ fn run() -> Result<ExitCode, String> {
     let python = home.join(PYTHON);
     let mut command = Command::new(&python);
     // -I: neither the environment nor the current folder changes what is imported.
-    command.arg("-I").arg(home.join(PROGRAM)).args(env::args_os().skip(1));
+    command
+        .arg("-I")
+        .arg(home.join(PROGRAM))
+        .args(env::args_os().skip(1));
     system::execute(command).map_err(|error| format!("{}: {error}", python.display()))
 }
 
@@ -60,7 +63,9 @@ fn unpack_once(place: &Path, home: &Path) -> io::Result<()> {
         return Ok(());
     }
     // The rename makes it complete at once, for others that start now, and if this process ends early.
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let unfinished = place.join(format!(
         "{NAME}.{}.{}",
         process::id(),

@@ -14,7 +14,11 @@ const OTHERS_MAY_WRITE: u32 = 0o022;
 
 /// Returns folders for unpacked contents; the last is for users without a home that can be written.
 pub fn places() -> Vec<PathBuf> {
-    let of_home = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+    let of_home = if cfg!(target_os = "macos") {
+        "Library/Caches"
+    } else {
+        ".cache"
+    };
     let cache = absolute(CACHE_VARIABLE).or_else(|| Some(absolute("HOME")?.join(of_home)));
     let mut places = Vec::new();
     places.extend(cache.map(|folder| folder.join("mock-kafka").join("unpacked")));
@@ -25,7 +29,10 @@ pub fn places() -> Vec<PathBuf> {
 /// Creates a folder in which nobody else writes, or checks that it is one.
 pub fn create_private(folder: &Path) -> io::Result<()> {
     if !folder.is_dir() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
     }
     let found = fs::symlink_metadata(folder)?;
     let has_own_user = found.uid() == own_user() || found.uid() == 0;
@@ -41,7 +48,9 @@ pub fn execute(mut command: Command) -> io::Result<ExitCode> {
 }
 
 fn absolute(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
 }
 
 fn own_user() -> u32 {

@@ -22,7 +22,9 @@ pub const CACHE_VARIABLE: &str = "LOCALAPPDATA";
 
 /// Returns folders for unpacked contents. Both belong to the user.
 pub fn places() -> Vec<PathBuf> {
-    let cache = env::var_os(CACHE_VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = env::var_os(CACHE_VARIABLE)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     let mut places = Vec::new();
     places.extend(cache.map(|folder| folder.join("mock-kafka").join("unpacked")));
     places.push(env::temp_dir().join("mock-kafka"));
@@ -42,7 +44,7 @@ pub fn execute(mut command: Command) -> io::Result<ExitCode> {
     if job.is_null() {
         return Err(io::Error::last_os_error());
     }
-    let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { mem::zeroed() };
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
     limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
     succeeded(unsafe {
         SetInformationJobObject(
