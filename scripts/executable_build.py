@@ -48,6 +48,8 @@ class System:
     python: str = "bin/python3.14"
     library: str = "lib/python3.14"
     suffix: str = ""
+    left_out: tuple[str, ...] = ()
+    """Starts of names of modules that need what only the machine had that built this Python."""
 
 
 SYSTEMS = {
@@ -65,6 +67,7 @@ SYSTEMS = {
         "macos-arm64",
         "macosx-arm64",
         "49a3055dc8f182744736f0c832f7637f0d515da7830b2049fa7da9f86220dbb1",
+        left_out=("_decimal",),
     ),
     ("win32", "AMD64"): System(
         "windows-x86_64",
@@ -189,11 +192,12 @@ def is_needed(system: System, path: str) -> bool:
         is_library = name.startswith(("libpython", "libffi.so.8", "python314.dll"))
         return path == system.python or (is_library and not folder)
     parts = path.removeprefix(f"{system.library}/").split("/")
+    left_out = (*LEFT_OUT_MODULES, *system.left_out)
     return (
         path.startswith(f"{system.library}/")
         and not LEFT_OUT & set(parts)
         and not any(part.startswith(LEFT_OUT_STARTS) for part in parts)
-        and not (name.endswith((".so", ".pyd")) and name.startswith(LEFT_OUT_MODULES))
+        and not (name.endswith((".so", ".pyd")) and name.startswith(left_out))
         and name not in LEFT_OUT_LIBRARIES
     )
 
