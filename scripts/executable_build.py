@@ -20,6 +20,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import zstandard
@@ -257,9 +258,8 @@ def compile_modules(python: Path, content: Path, launcher: Path) -> None:
 
 
 def in_other_python(python: Path) -> list[str | Path]:
-    import pip  # noqa: PLC0415 - only here, and only its place
-
-    folder = str(Path(pip.__file__).parent.parent)
+    """Return the words that start this environment's pip in another Python."""
+    folder = str(metadata.distribution("pip").locate_file(""))
     start = f"import sys; sys.path.insert(0, {folder!r}); "
     start += "sys.argv[0] = 'pip'; from pip._internal.cli.main import main; sys.exit(main())"
     return [python, "-I", "-B", "-W", "ignore", "-c", start, "--disable-pip-version-check"]
