@@ -1,18 +1,16 @@
-"""mock-kafka as one file: it needs no Python, unpacks itself once, and does what the wheel does.
+"""mock-kafka as one file: it needs no Python, and does what the wheel does.
 
 `EXECUTABLE` names a file that is built already; without it the fixture builds one.
 """
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,21 +21,19 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from mock_kafka import MockKafka
 from scripts.executable_build import SYSTEMS, build
 from tests.broker.security.provider import AUDIENCE, ISSUER, key_set, public_key, signed
+from tests.executable import IS_WINDOWS, PYTHON, Executable, missing_tools
 from tests.wheel import built, run, source, wheel
 
 __all__ = ["built", "source", "wheel"]  # fixtures
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.xdist_group("executable"),  # one worker builds it
 ]
 
-IS_WINDOWS = sys.platform == "win32"
 BUILDER = ("cargo", "java", "mvn") if IS_WINDOWS else ("cargo", "cc", "java", "mvn")
-PYTHON = "python.exe" if IS_WINDOWS else "bin/python3.14"
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
-FREE_PORT = ("--port", "0", "--until-stdin-closes")
 ONLY_STANDARD_LIBRARY = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -76,73 +72,13 @@ OF_EXTRAS = {
 }
 
 
-class Executable:
-    """The file, and the places that its processes know."""
-
-    def __init__(self, program: Path, folder: Path) -> None:
-        self.program = program
-        self.home = folder / "home"
-        self.cache = folder / "cache"
-        self.cwd = folder / "cwd"
-        for place in (self.home, self.cache, self.cwd):
-            place.mkdir(exist_ok=True)
-        self.cwd.chmod(0o555)
-        # No PATH: nothing of this machine's Python is found.
-        self.environment = {"HOME": str(self.home), "PATH": ""}
-        if IS_WINDOWS:
-            self.environment = {"SYSTEMROOT": os.environ["SYSTEMROOT"]}
-        self.environment |= {"XDG_CACHE_HOME": str(self.cache), "LOCALAPPDATA": str(self.cache)}
-
-    def run(
-        self, *arguments: object, environment: Mapping[str, str] | None = None, status: int = 0
-    ) -> str:
-        """Return what a command prints."""
-        done = subprocess.run(
-            [self.program, *map(str, arguments)],
-            env=self.environment if environment is None else environment,
-            cwd=self.cwd,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    @contextmanager
-    def serving(
-        self, *arguments: str, environment: Mapping[str, str] | None = None
-    ) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-        """Run `serve`; yield the process, and what it prints first."""
-        with subprocess.Popen(
-            [self.program, "serve", *FREE_PORT, *arguments],
-            env=self.environment if environment is None else environment,
-            cwd=self.cwd,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            lines = [process.stdout.readline().rstrip().partition("=")]
-            if "--admin-port" in arguments:
-                lines.append(process.stdout.readline().rstrip().partition("="))
-            try:
-                yield process, {key: value for key, _, value in lines}
-            finally:
-                process.kill()
-
-    def unpacked(self) -> list[Path]:
-        return sorted((self.cache / "mock-kafka" / "unpacked").iterdir())
-
-
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file that EXECUTABLE names, or a new one."""
     if named := os.environ.get("EXECUTABLE"):
         return Path(named).resolve()
-    missing = [name for name in BUILDER if shutil.which(name) is None]
-    if missing:
-        pytest.skip(f"to build the file, {', '.join(missing)} must be there")
+    if missing := missing_tools(*BUILDER):
+        pytest.skip(f"to build the file, {missing} must be there")
     try:
         return build(tmp_path_factory.mktemp("executable"))
     except (SystemExit, Exception) as error:
@@ -154,12 +90,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def executable(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Executable:
     return Executable(program, tmp_path_factory.mktemp("user"))
-
-
-@pytest.fixture
-def new_user(program: Path, tmp_path: Path) -> Executable:
-    """Return the file as somebody has it who never ran it."""
-    return Executable(program, tmp_path)
 
 
 @pytest.fixture
@@ -186,71 +116,6 @@ def values_read(servers: str, count: int, **settings: object) -> list[bytes]:
     values = [next(consumer).value for _ in range(count)]
     consumer.close()
     return values
-
-
-def test_the_first_run_unpacks_and_later_runs_do_not(new_user: Executable) -> None:
-    assert new_user.run("--version").startswith("mock-kafka ")
-    [folder] = new_user.unpacked()
-    changed_ns = folder.stat().st_mtime_ns
-    python = folder / PYTHON
-    python.touch()
-    touched_ns = python.stat().st_mtime_ns
-    assert new_user.run("--version").startswith("mock-kafka ")
-    assert new_user.unpacked() == [folder]
-    assert (folder.stat().st_mtime_ns, python.stat().st_mtime_ns) == (changed_ns, touched_ns)
-    # It writes nowhere else.
-    assert not [*new_user.home.iterdir(), *new_user.cwd.iterdir()]
-
-
-def test_a_removed_cache_is_made_again(new_user: Executable) -> None:
-    new_user.run("--version")
-    shutil.rmtree(new_user.cache)
-    new_user.run("--version")
-    assert len(new_user.unpacked()) == 1
-
-
-def test_processes_that_start_together_unpack_one_folder(new_user: Executable) -> None:
-    processes = [
-        subprocess.Popen(
-            [new_user.program, "--version"],
-            env=new_user.environment,
-            cwd=new_user.cwd,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    for process in processes:
-        assert process.communicate(timeout=120)[0].startswith("mock-kafka ")
-    assert len(new_user.unpacked()) == 1
-
-
-@pytest.mark.skipif(IS_WINDOWS, reason="its cache folders are not shared")
-def test_a_folder_that_others_may_write_is_not_used(new_user: Executable, tmp_path: Path) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    shared = new_user.cache / "mock-kafka" / "unpacked"
-    shared.mkdir(parents=True)
-    shared.chmod(0o777)
-    environment = {**new_user.environment, "TMPDIR": str(temporary)}
-    assert new_user.run("--version", environment=environment).startswith("mock-kafka ")
-    assert not [*shared.iterdir()]
-    [place] = temporary.iterdir()
-    assert place.name == f"mock-kafka-{os.geteuid()}"
-    assert place.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.skipif(IS_WINDOWS, reason="every user has a folder there")
-def test_without_a_home_it_uses_the_temporary_folder_or_says_what_to_do(
-    new_user: Executable, tmp_path: Path
-) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    environment = {"HOME": f"{file}/home", "TMPDIR": str(tmp_path)}
-    assert new_user.run("--version", environment=environment).startswith("mock-kafka ")
-    said = new_user.run("--version", environment={"TMPDIR": f"{file}/tmp"}, status=1)
-    assert said.startswith("mock-kafka: it unpacks itself once, and found no folder to do so;")
-    assert "set XDG_CACHE_HOME" in said
 
 
 def test_the_environment_of_another_python_changes_nothing(
