@@ -7,6 +7,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 MarkerKind = Literal["abort", "commit"]
 Ports = Literal["same", "new"]
 At = Literal["before_handling", "before_response"]
+Level = Literal["top", "part"]
 
 
 class QuotaValues(TypedDict, total=False):

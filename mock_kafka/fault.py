@@ -31,6 +31,9 @@ class When(TypedDict, total=False):
     partition: int
     group: str
     transactional_id: str
+    resource: str
+    topic_id: str
+    where: Mapping[str, Any]
     broker: int
     client_id: str
     user: str

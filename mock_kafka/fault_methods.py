@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from mock_kafka.arguments import At
+from mock_kafka.arguments import At, Level
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, Rules, When, document_of
 
@@ -19,12 +19,23 @@ class FaultMethods(ABC):
     def control(self) -> Control:
         """The admin port of the running cluster."""
 
-    def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
+    def fail(
+        self,
+        *,
+        error: str,
+        at: At | None = None,
+        level: Level | None = None,
+        **when: Unpack[When],
+    ) -> Fault:
         """Return an error for everything that the request names, such as `NOT_ENOUGH_REPLICAS`.
 
-        The request is not handled; with `at="before_response"` it is.
+        The request is not handled; with `at="before_response"` it is. By default it is only for
+        errors that Kafka finds after the work, such as `NOT_ENOUGH_REPLICAS_AFTER_APPEND`. With a
+        `level` the error is at the `top` of the response, or in each `part` of it.
         """
-        return self.add_fault(error=error, at=at, **when)
+        options = {"at": at, "level": level}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.add_fault(error=error, **given, **when)
 
     def respond(
         self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from broker.faults.actions import (
     METADATA_APIS,
@@ -17,12 +18,16 @@ from broker.faults.actions import (
     PatchResponse,
     StaleMetadata,
     Throttle,
+    stage_of,
 )
+from broker.faults.error_arrays import PART, has_level, has_parts
 from broker.faults.match import Match
 from broker.faults.response_bytes import fraction
 from broker.faults.rule import FaultRule
+from broker.faults.selection import Selection, is_too_large
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets
 
@@ -38,6 +43,10 @@ class RuleState:
     fire_count: int = 0
     view: StaleView | None = None
     """The state of the cluster when a rule with `stale_metadata` was added."""
+    selection: Selection = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.selection = Selection(self.rule.match)
 
     @property
     def is_used_up(self) -> bool:
@@ -48,8 +57,17 @@ class RuleState:
         return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
 
     @may_pause
-    def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
-        """Return whether the rule matches a request; call `targets` only if the rule names any."""
+    def matches(
+        self,
+        context: RequestContext,
+        targets: Callable[[], RequestTargets],
+        message: Callable[[], Any],
+    ) -> bool:
+        """Return whether the rule matches a request; call the functions only if it needs them.
+
+        `targets` returns what the request names, and `message` the request as decoded by its
+        schema.
+        """
         rule, match = self.rule, self.rule.match
         # A broker sends its own requests only while a rule names their API.
         is_from_client = context.connection_id > 0
@@ -65,7 +83,23 @@ class RuleState:
             and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
             and self._is_in_time(context.now_ms)
             and _matches_targets(match, targets)
+            and self._matches_fields(context, message)
         )
+
+    @may_pause
+    def _matches_fields(self, context: RequestContext, message: Callable[[], Any]) -> bool:
+        error = self.rule.action(Error)
+        level = None if error is None else error.level
+        if self.selection.is_empty and level is None:
+            return True
+        api_key, version = ApiKey(context.api_key), context.api_version
+        if level is not None and not has_level(api_key, version, level):
+            return False
+        if is_too_large(context.size_bytes):
+            return False
+        if not self.selection.fits(api_key, message()):
+            return False
+        return level != PART or has_parts(message(), api_key, version)
 
     def matches_connection(self, broker_id: int, now_ms: int) -> bool:
         """Return whether the rule matches new connections to this broker."""
@@ -149,6 +183,8 @@ class FaultDecision:
     descriptions: list[str] = field(default_factory=list)
     deciding: FaultRule | None = None
     """The rule that decides the outcome of the request, or None."""
+    selection: Selection | None = None
+    """What the conditions of this rule select, or None."""
     view: StaleView | None = None
     """The cluster to respond from instead of the real one."""
     delay_request_ms: int = 0
@@ -164,7 +200,7 @@ class FaultDecision:
         self.descriptions.append(f"#{state.rule_id} {rule.describe()}")
         if rule.has_action(DecidingAction):
             self.deciding = rule
-            self.view = state.view
+            self.view, self.selection = state.view, state.selection
         for action in rule.actions:
             match action:
                 case DelayRequest(delay_ms, jitter_ms):
@@ -226,7 +262,7 @@ class FaultDecision:
             match
             for match in self.matches
             if any(
-                isinstance(action, ClusterAction) and action.at == at
+                isinstance(action, ClusterAction) and stage_of(action) == at
                 for action in match.rule.actions
             )
         ]

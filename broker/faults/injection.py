@@ -107,7 +107,11 @@ class Injection:
         elif decision.throttle_time_ms:
             context.throttle_time_ms = decision.throttle_time_ms
         error = decision.error
-        if error is not None and error.at == BEFORE_HANDLING and not self._faulted.is_partial:
+        if (
+            error is not None
+            and error.stage(context.api_key) == BEFORE_HANDLING
+            and not self._faulted.is_partial
+        ):
             self._respond(self._faulted.with_error(None), now_ms)
             return
         result = self._handle_request(decision.view or self._cluster)

@@ -1,13 +1,17 @@
 """Which requests a fault rule matches, and on which of these it fires."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from broker.faults.fields import (
     API,
+    CONDITIONS,
     FLAG,
     NODE_ID,
     PROBABILITY,
     TEXT,
+    TOPIC_ID,
     Declared,
     declare,
     duration_ms,
@@ -32,6 +36,17 @@ class Match(Declared):
     group: str | None = declare(TEXT, "requests that name this group, FindCoordinator included")
     transactional_id: str | None = declare(
         TEXT, "requests that name this transactional id, FindCoordinator included"
+    )
+    resource: str | None = declare(
+        TEXT,
+        "requests that name this resource of a configuration or of access control, quota entity, "
+        "SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group",
+    )
+    topic_id: str | None = declare(
+        TOPIC_ID, "requests that name this topic id, whether or not such a topic exists"
+    )
+    where: Mapping[str, Any] | None = declare(
+        CONDITIONS, "requests of `api` whose fields fit these conditions, by the path of the field"
     )
     broker: int | None = declare(NODE_ID, "requests and connections to the broker with this id")
     client_id: str | None = declare(TEXT, "requests with this `client.id`")

@@ -157,24 +157,30 @@ class FaultTable:
 
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[RequestTargets] = []
+        decoded: list[Any] = []
 
         def targets() -> "RequestTargets":
             if not known:
                 known.append(request_targets(decode()).with_topic_names(self.topic_name))
             return known[0]
 
+        def message() -> Any:
+            if not decoded:
+                decoded.append((decode_for_hook or decode)())
+            return decoded[0]
+
         decision: FaultDecision | None = None
         is_decided = False
         for state in self._live():
             is_deciding = state.rule.has_action(DecidingAction)
-            if (is_deciding and is_decided) or not state.matches(context, targets):
+            if (is_deciding and is_decided) or not state.matches(context, targets, message):
                 continue
             if state.count_match():
                 decision = decision or FaultDecision()
                 decision.add(state)
                 is_decided = is_decided or is_deciding
         if self._hook is not None and not is_decided and context.connection_id > 0:
-            rule = self._hook(context, (decode_for_hook or decode)())
+            rule = self._hook(context, message())
             if rule is not None:
                 decision = decision or FaultDecision()
                 decision.add(self._state_of_hook(rule, context.now_ms))

@@ -8,11 +8,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+import broker.handlers  # noqa: F401 - registers the APIs
 from broker.faults import FaultRule
 from broker.faults.fields import kind_of
 from broker.faults.match import Match, Trigger
 from broker.faults.rule import rule_schema
-from mock_kafka.arguments import At
+from mock_kafka.arguments import At, Level
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, When, document_of, rules_file
 from mock_kafka.methods import ClusterMethods
@@ -62,6 +63,7 @@ def test_when_has_the_fields_of_a_match_and_a_trigger() -> None:
     del declared["at_once"]
     assert get_type_hints(When) == {"name": str, **declared}
     assert list(get_args(At)) == rule_schema()["at"]["enum"]
+    assert list(get_args(Level)) == rule_schema()["level"]["enum"]
 
 
 class RecordingMethods(ClusterMethods):

@@ -1,0 +1,305 @@
+"""Rules that select requests, and parts of them, by any field."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.faults.match import Match
+from broker.faults.rule import ContradictionError, fault_rule
+from broker.faults.selection import RESOURCE_PATHS, Selection, is_too_large
+from broker.routes import ROUTES
+from protocol import codec, messages
+from protocol.api_keys import ApiKey
+from protocol.codec import SCHEMA_BODY_BYTES_MAX
+from protocol.json_view import error_name
+from tests.batches import make_batch
+from tests.broker.connection_driver import request_frame
+from tests.broker.faults.faulty_clients import Clients
+from tests.broker.faults.requests import TOPIC, TOPIC_ID
+
+
+def respond(request: Any, *rules: dict[str, Any], clients: Clients | None = None) -> Any:
+    """Send a request to a cluster with these rules; return the decoded response."""
+    clients = clients or Clients()
+    for rule in rules:
+        clients.dispatcher.faults.add(fault_rule(**rule), clients.now_ms)
+    api_key, version = request.API_KEY, request.version
+    clients.send(request_frame(request, version, 1))
+    assert (clients.bugs, clients.closed) == ([], [None])
+    (frame,) = clients.responses()
+    return codec.decode_response(len(frame).to_bytes(4) + frame, ApiKey(api_key), version)
+
+
+def produce(*indexes: int, version: int = 9, acks: int = -1) -> Any:
+    topic_class = messages.ProduceRequest.TopicProduceData
+    parts = [
+        topic_class.PartitionProduceData(version=version, index=index, records=make_batch(b"x"))
+        for index in indexes
+    ]
+    topic = topic_class(version=version, name=TOPIC, topic_id=TOPIC_ID, partition_data=parts)
+    return messages.ProduceRequest(version=version, acks=acks, timeout_ms=1000, topic_data=[topic])
+
+
+def produced(response: Any) -> dict[int, str]:
+    (topic,) = response.responses
+    return {part.index: error_name(part.error_code) for part in topic.partition_responses}
+
+
+FAIL = {"api": "Produce", "error": "CORRUPT_MESSAGE"}
+INDEX = "topic_data[].partition_data[].index"
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+@pytest.mark.parametrize(
+    ("where", "failed"),
+    [
+        ({INDEX: 1}, {1}),
+        ({INDEX: [0, 1]}, {0, 1}),
+        ({INDEX: {"min": 1}, "acks": -1}, {1}),
+        ({"acks": -1}, {0, 1}),  # of the request, not of a part
+        ({"acks": 0, INDEX: 1}, set()),
+        ({INDEX: 7}, set()),
+        ({"topic_data[].partition_data[].records.batches[].record_count": 1}, {0, 1}),
+    ],
+)
+def test_an_error_is_for_the_partitions_that_fit(
+    version: int, where: dict[str, Any], failed: set[int]
+) -> None:
+    clients = Clients()
+    response = respond(produce(0, 1, version=version), {**FAIL, "where": where}, clients=clients)
+    assert produced(response) == {
+        index: "CORRUPT_MESSAGE" if index in failed else "NONE" for index in (0, 1)
+    }
+    ends = [partition.log.log_end_offset for partition in clients.topic.partitions]
+    assert ends == [int(index not in failed) for index in (0, 1)]
+
+
+def test_a_topic_id_matches_whether_or_not_there_is_such_a_topic() -> None:
+    rule = {"error": "UNKNOWN_TOPIC_ID", "topic_id": str(TOPIC_ID)}
+    assert set(produced(respond(produce(0, 1, version=13), rule)).values()) == {"UNKNOWN_TOPIC_ID"}
+    assert set(produced(respond(produce(0, 1, version=12), rule)).values()) == {"NONE"}
+    with pytest.raises(ContradictionError, match="topic_id: Heartbeat names none"):
+        fault_rule(api="Heartbeat", topic_id=str(TOPIC_ID), delay_ms=0)
+    with pytest.raises(ValueError, match="topic_id: 'x' is no uuid"):
+        fault_rule(topic_id="x", delay_ms=0)
+
+
+def test_one_of_several_resources_fails() -> None:
+    resource = messages.DescribeConfigsRequest.DescribeConfigsResource
+    request = messages.DescribeConfigsRequest(
+        version=4,
+        resources=[
+            resource(version=4, resource_type=2, resource_name=TOPIC, configuration_keys=None),
+            resource(version=4, resource_type=4, resource_name="1", configuration_keys=[]),
+        ],
+    )
+    response = respond(request, {"error": "INVALID_CONFIG", "resource": "1"})
+    assert {entry.resource_name: error_name(entry.error_code) for entry in response.results} == {
+        TOPIC: "NONE",
+        "1": "INVALID_CONFIG",
+    }
+
+
+def test_one_user_of_several_fails() -> None:
+    deletion = messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion
+    upsertion = messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion
+    request = messages.AlterUserScramCredentialsRequest(
+        version=0,
+        deletions=[deletion(version=0, name="alice", mechanism=1)],
+        upsertions=[
+            upsertion(
+                version=0,
+                name=name,
+                mechanism=1,
+                iterations=4096,
+                salt=b"s" * 8,
+                salted_password=b"p" * 32,
+            )
+            for name in ("bob", "carol")
+        ],
+    )
+    response = respond(request, {"error": "NOT_CONTROLLER", "resource": "bob"})
+    assert {entry.user: error_name(entry.error_code) for entry in response.results} == {
+        "alice": "RESOURCE_NOT_FOUND",
+        "bob": "NOT_CONTROLLER",
+        "carol": "NONE",
+    }
+
+
+@pytest.mark.parametrize("at", ["before_handling", "before_response"])
+def test_entries_without_a_name_keep_their_places(at: str) -> None:
+    creation = messages.CreateAclsRequest.AclCreation
+    request = messages.CreateAclsRequest(
+        version=3,
+        creations=[
+            creation(
+                version=3,
+                resource_type=2,
+                resource_name=name,
+                resource_pattern_type=3,
+                principal="User:a",
+                host="*",
+                operation=3,
+                permission_type=3,
+            )
+            for name in ("x", "y", "z")
+        ],
+    )
+    clients = Clients(overrides={"authorizer.class.name": STANDARD, "super.users": ANONYMOUS})
+    response = respond(
+        request, {"error": "NOT_CONTROLLER", "resource": "y", "at": at}, clients=clients
+    )
+    assert [error_name(entry.error_code) for entry in response.results] == [
+        "NONE",
+        "NOT_CONTROLLER",
+        "NONE",
+    ]
+
+
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+ANONYMOUS = "User:ANONYMOUS"
+
+
+def test_one_quota_entity_of_several_fails() -> None:
+    entry_class = messages.AlterClientQuotasRequest.EntryData
+    request = messages.AlterClientQuotasRequest(
+        version=1,
+        entries=[
+            entry_class(
+                version=1,
+                entity=[entry_class.EntityData(version=1, entity_type="user", entity_name=name)],
+                ops=[
+                    entry_class.OpData(
+                        version=1, key="producer_byte_rate", value=1000.0, remove=False
+                    )
+                ],
+            )
+            for name in ("alice", "bob")
+        ],
+        validate_only=False,
+    )
+    response = respond(request, {"error": "NOT_CONTROLLER", "resource": "bob"})
+    assert {
+        entry.entity[0].entity_name: error_name(entry.error_code) for entry in response.entries
+    } == {"alice": "NONE", "bob": "NOT_CONTROLLER"}
+
+
+def test_one_log_dir_of_several_fails() -> None:
+    dir_class = messages.AlterReplicaLogDirsRequest.AlterReplicaLogDir
+    topic_class = dir_class.AlterReplicaLogDirTopic
+    request = messages.AlterReplicaLogDirsRequest(
+        version=2,
+        dirs=[
+            dir_class(
+                version=2,
+                path=path,
+                topics=[topic_class(version=2, name=TOPIC, partitions=[index])],
+            )
+            for path, index in (("/a", 0), ("/b", 1))
+        ],
+    )
+    response = respond(request, {"error": "KAFKA_STORAGE_ERROR", "resource": "/b"})
+    (topic,) = response.results
+    codes = {part.partition_index: error_name(part.error_code) for part in topic.partitions}
+    assert codes == {0: "LOG_DIR_NOT_FOUND", 1: "KAFKA_STORAGE_ERROR"}
+
+
+@pytest.mark.parametrize(("level", "top"), [(None, "NONE"), ("top", "NOT_CONTROLLER")])
+def test_the_error_of_one_partition_may_be_that_of_the_request(level: str | None, top: str) -> None:
+    topic_class = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+    request = messages.AlterPartitionReassignmentsRequest(
+        version=1,
+        timeout_ms=1000,
+        topics=[
+            topic_class(
+                version=1,
+                name=TOPIC,
+                partitions=[
+                    topic_class.ReassignablePartition(
+                        version=1, partition_index=index, replicas=[1, 2]
+                    )
+                    for index in (0, 1)
+                ],
+            )
+        ],
+    )
+    rule = {"api": "AlterPartitionReassignments", "partition": 1, "error": "NOT_CONTROLLER"}
+    response = respond(request, rule if level is None else {**rule, "level": level})
+    assert error_name(response.error_code) == top
+    codes = {
+        part.partition_index: error_name(part.error_code)
+        for topic in response.responses
+        for part in topic.partitions
+    }
+    assert codes == ({0: "NONE", 1: "NOT_CONTROLLER"} if level is None else {})
+
+
+def test_an_error_at_a_level_matches_only_requests_that_have_it() -> None:
+    fetch = {"api": "Fetch", "error": "KAFKA_STORAGE_ERROR", "level": "top"}
+    old = messages.FetchRequest(version=4, max_wait_ms=0, min_bytes=0, max_bytes=1, topics=[])
+    clients = Clients()
+    respond(old, fetch, clients=clients)  # version 4 has no error at the top
+    (state,) = clients.dispatcher.faults.rules()
+    assert state.match_count == 0
+    with pytest.raises(ContradictionError, match="level: the response to Fetch has no error of"):
+        fault_rule(**fetch, version_max=6)
+    with pytest.raises(ContradictionError, match=r"level: .* Heartbeat has no error for parts"):
+        fault_rule(api="Heartbeat", error="NOT_COORDINATOR", level="part")
+    with pytest.raises(ContradictionError, match="level: needs error"):
+        fault_rule(api="Heartbeat", delay_ms=5, level="top")
+
+
+def test_a_late_error_is_after_the_work_unless_the_rule_says_when() -> None:
+    for error in ("REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"):
+        for at, stored in ((None, 1), ("before_response", 1), ("before_handling", 0)):
+            clients = Clients()
+            rule = {"api": "Produce", "error": error} | ({} if at is None else {"at": at})
+            assert produced(respond(produce(0), rule, clients=clients)) == {0: error}
+            assert clients.stored == stored
+
+
+@pytest.mark.parametrize("api_key", sorted(RESOURCE_PATHS))
+def test_every_path_of_a_resource_is_in_a_version_that_is_served(api_key: ApiKey) -> None:
+    route = ROUTES[api_key]
+    alternatives = Selection(Match(resource="x")).alternatives(api_key)
+    assert len(alternatives) == len(RESOURCE_PATHS[api_key])
+    for conditions in alternatives:
+        assert any(
+            conditions.is_in(version) for version in range(route.version_min, route.version_max + 1)
+        )
+
+
+def test_conditions_on_fields_combine_with_resource_and_topic_id() -> None:
+    where = {"resources[].resource_type": 2}
+    selection = Selection(Match(api="DescribeConfigs", resource="t", where=where))
+    (conditions,) = selection.alternatives(ApiKey.DESCRIBE_CONFIGS)
+    assert set(conditions.root.children["resources[]"].children) == {
+        "resource_type",
+        "resource_name",
+    }
+    assert Selection(Match(topic_id=str(UUID(int=1)))).alternatives(ApiKey.HEARTBEAT) == ()
+    assert Selection(Match()).is_empty
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"where": {"acks": 1}}, "where: needs api"),
+        ({"where": {}, "api": "Produce"}, "where: must be an object"),
+        ({"where": {"ack": 1}, "api": "Produce"}, "where: ack: there is no ack; did you mean acks"),
+        (
+            {"where": {"topic_data[].name": "t"}, "api": "Produce", "version_min": 13},
+            "where: no such version of Produce has all fields",
+        ),
+        ({"resource": "t", "api": "Produce"}, "resource: Produce names none"),
+    ],
+)
+def test_rules_that_fit_no_request_are_refused(rule: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fault_rule(delay_ms=0, **rule)
+
+
+def test_a_request_that_is_not_decoded_by_its_schema_fits_no_conditions() -> None:
+    assert is_too_large(SCHEMA_BODY_BYTES_MAX + 1)
+    assert not is_too_large(SCHEMA_BODY_BYTES_MAX)
