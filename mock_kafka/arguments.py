@@ -48,7 +48,7 @@ class RequestFilter(TypedDict, total=False):
     broker: int
     connection: int
     error: str
-    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
+    outcome: Literal["waiting", "held", "responded", "no_response", "closed", "refused", "delayed"]
     fault: str
     denied: bool
     since: int

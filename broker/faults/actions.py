@@ -157,6 +157,17 @@ class Hang(Declared):
 
 
 @dataclass(frozen=True, slots=True)
+class Hold(Declared):
+    """Keep a request until it is released."""
+
+    hold: str = declare_required(
+        one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
+        "nothing until the request is released; then it goes on: before it is handled, or after "
+        "it was handled and before its response. No clock releases it",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class StaleMetadata(Declared):
     """Respond from the state of the cluster when the rule was added."""
 
@@ -341,6 +352,7 @@ An error reports no success, and a late or lost response is not false.
 """
 Action = (
     DecidingAction
+    | Hold
     | Throttle
     | DelayRequest
     | DelayResponse

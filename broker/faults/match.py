@@ -67,11 +67,21 @@ class Trigger(Declared):
     skip: int = declare(whole(0), "not on the first ones of this number", 0)
     every: int | None = declare(whole(1), "on every nth")
     times: int | None = declare(whole(1), "on this many, then never again; once is 1")
+    after: str | None = declare(
+        TEXT,
+        "from when the rule with this name has fired, as often as its `times` says or once; "
+        "earlier requests do not match",
+    )
+    until: str | None = declare(
+        TEXT, "until the rule with this name has fired so often; later requests do not match"
+    )
     after_ms: int | None = declare(
-        duration_ms(), "from this long after the rule was added; earlier requests do not match"
+        duration_ms(),
+        "from this long after the rule was added, or after it began to match because of `after`; "
+        "earlier requests do not match",
     )
     until_ms: int | None = declare(
-        duration_ms(1), "until this long after the rule was added; later requests do not match"
+        duration_ms(1), "until this long after that time; later requests do not match"
     )
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(

@@ -25,6 +25,7 @@ from broker.faults.actions import (
     Drop,
     Error,
     Hang,
+    Hold,
     MoveCoordinator,
     MoveLeader,
     PatchResponse,
@@ -295,6 +296,8 @@ def _is_lost(action: Action, end: str, at: str) -> bool:
         return end == "stop_broker"
     if isinstance(action, DelayRequest):
         return at == BEFORE_HANDLING
+    if isinstance(action, Hold):
+        return at == BEFORE_HANDLING and action.hold == BEFORE_RESPONSE
     return True
 
 

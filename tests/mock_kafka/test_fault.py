@@ -94,10 +94,11 @@ def test_every_fault_method_makes_a_valid_rule() -> None:
     methods.drop_request(api="Produce", topic="t", partition=0)
     methods.drop_response(nth=2)
     methods.drop_response(after_bytes=5, every=2)
+    methods.hold(api="Produce", at="before_response", after_ms=5)
     methods.hang(group="g")
     methods.hang(at="before_handling", user="alice")
     methods.throttle(throttle_time_ms=5, mute=False)
     for rule in methods.rules:
         written = FaultRule.from_json(rule).to_json()
         assert written.items() <= rule.items()
-    assert len(methods.rules) == 11
+    assert len(methods.rules) == 12
