@@ -27,7 +27,7 @@ from protocol.json_view import (
     batch_summaries,
 )
 from protocol.message_schema import is_ever_nullable, schema_of
-from protocol.pacing import may_pause, paced_elements
+from protocol.pacing import may_pause, paced
 from protocol.regular_expressions import full_match, regex_problem
 from protocol.suggestions import did_you_mean
 
@@ -160,6 +160,16 @@ def _nodes(node: Node) -> Iterator[Node]:
         yield from _nodes(child)
 
 
+def pattern_count(conditions: Mapping[str, Any]) -> int:
+    """Return how many of the conditions are patterns, each of which may take 25 ms to match."""
+    values = [
+        value
+        for condition in conditions.values()
+        for value in (condition if isinstance(condition, list) else [condition])
+    ]
+    return sum(isinstance(value, Mapping) and _MATCHES in value for value in values)
+
+
 def paths_to(api_key: ApiKey, name: str) -> list[str]:
     """Return the paths of all fields with this name in the requests of an API."""
     return list(_paths(schema_of(messages.request_class(api_key)).fields, name))
@@ -271,8 +281,7 @@ def fits_struct(
             if not fits_value(value, child, api_version, may_show):
                 return False
         elif not any(
-            fits_value(element, child, api_version, may_show)
-            for element in paced_elements(value or ())
+            fits_value(element, child, api_version, may_show) for element in paced(value or ())
         ):
             return False
     return True

@@ -13,7 +13,7 @@ from broker.faults.match import Match
 from protocol.api_keys import ApiKey
 from protocol.codec import SCHEMA_BODY_BYTES_MAX
 from protocol.pacing import may_pause
-from protocol.request_conditions import Conditions, Node, paths_to
+from protocol.request_conditions import Conditions, Node, paths_to, pattern_count
 
 _TOPIC_ID = "topic_id"
 
@@ -95,6 +95,11 @@ class Selection:
         if self.is_empty:
             return []
         return [conditions.root for conditions in self.alternatives(api_key)]
+
+
+def patterns_of(match: Match) -> int:
+    """Return the number of patterns in the conditions of a rule."""
+    return pattern_count(match.where or {})
 
 
 def is_too_large(size_bytes: int) -> bool:

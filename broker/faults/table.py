@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 RULES_MAX = 10_000
 """Rules in the table; each request is compared with all of them."""
 
+PATTERNS_MAX = 100
+"""Patterns of all rules together."""
+
 Hook = Callable[[RequestContext, Any], "FaultRule | None"]
 """Called with a request as decoded by its schema; may return a rule for this request alone."""
 
@@ -75,11 +78,11 @@ class FaultTable:
         from broker.faults.cluster_actions import check_cluster  # noqa: PLC0415
         from broker.faults.decision import RuleState  # noqa: PLC0415
 
-        self._check_count(len(rules))
+        self._check_count(rules)
         for number, rule in enumerate(paced(rules), 1):
             with _numbered(number, len(rules)):
                 check_cluster(rule, self._cluster)
-        self._check_count(len(rules))  # again, after the pauses
+        self._check_count(rules)  # again, after the pauses
         links = self._links(rules)
         states = [
             RuleState(self._last_id + 1 + place, rule, now_ms) for place, rule in enumerate(rules)
@@ -105,9 +108,17 @@ class FaultTable:
             raise ValueError(f"after: these rules wait for each other, none could fire: {names}")
         return links
 
-    def _check_count(self, added_count: int) -> None:
-        if len(self._states) + added_count > RULES_MAX:
+    def _check_count(self, added: "Sequence[FaultRule]") -> None:
+        if len(self._states) + len(added) > RULES_MAX:
             raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
+        from broker.faults.selection import patterns_of  # noqa: PLC0415
+
+        count = sum(patterns_of(rule.match) for rule in added)
+        if (
+            count
+            and count + sum(patterns_of(one.rule.match) for one in self.rules()) > PATTERNS_MAX
+        ):
+            raise ValueError(f"where: all rules together may have {PATTERNS_MAX} patterns")
 
     @may_pause
     def _begin(self, state: "RuleState", now_ms: int) -> None:
@@ -262,10 +273,12 @@ class FaultTable:
         decision: FaultDecision | None = None
         is_decided = False
         # Before any rule fires: what it fires on is no request after it.
-        for state in [state for state in self._live() if state.is_armed]:
+        for state in paced([state for state in self._live() if state.is_armed]):
             is_deciding = state.rule.has_action(DecidingAction)
             if (is_deciding and is_decided) or not state.matches(context, targets, message):
                 continue
+            if state.is_used_up:
+                continue  # by another request, during a pause
             if state.count_match(context.now_ms):
                 decision = decision or FaultDecision()
                 decision.add(state)
