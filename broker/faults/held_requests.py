@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Protocol
 
 from broker.timers import Timers
-from protocol.pacing import may_pause
 
 HELD_MAX = 1_000
 """Requests that are held at a time, by all rules together."""
@@ -68,7 +67,6 @@ class HeldRequests:
             self.count -= 1
             self.size_bytes -= held.size_bytes
 
-    @may_pause
     def release(self, holder: Holder, now_ms: int, count: int | None = None) -> int:
         """Have the oldest `count` requests of a rule go on after this call; return how many.
 

@@ -152,7 +152,6 @@ class FaultTable:
             match.state.undo_fire()
             self._refresh()
 
-    @may_pause
     def remove(self, rule_id: int) -> bool:
         """Remove a rule; return False if there is none.
 
@@ -166,7 +165,6 @@ class FaultTable:
         self._notify()
         return removed is not None
 
-    @may_pause
     def clear(self) -> None:
         """Remove all rules; a hook stays. Requests that they hold go on."""
         removed = self.rules()
@@ -176,7 +174,6 @@ class FaultTable:
         self._refresh()
         self._notify()
 
-    @may_pause
     def _lose(self, state: "RuleState") -> None:
         state.is_lost = True
         state.lose_followers()
@@ -192,7 +189,6 @@ class FaultTable:
 
         return HeldRequests(self._cluster.timers)
 
-    @may_pause
     def release(self, rule_id: int, now_ms: int, count: int | None = None) -> int:
         """Have the oldest `count` requests that a rule holds go on; return how many there were.
 
