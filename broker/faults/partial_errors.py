@@ -133,10 +133,7 @@ def split(
         DecodeError: `body` is malformed.
     """
     api_key, version = ApiKey(context.api_key), context.api_version
-    choice = _Choice(match, api_key, version, selection.roots(api_key), cluster)
-    arrays = [(array, choice.nodes(array)) for array in part_arrays(api_key, version)]
-    is_narrow = any(choice.narrows(array, nodes) for array, nodes in arrays)
-    if not is_narrow or len(body) > codec.SCHEMA_BODY_BYTES_MAX:
+    if len(body) > codec.SCHEMA_BODY_BYTES_MAX or not _may_narrow(match, selection):
         return None
 
     def decode() -> Any:
@@ -146,6 +143,10 @@ def split(
     if api_key is ApiKey.SHARE_FETCH:
         failing = complete_share_request(context, failing, cluster)
         rest.max_wait_ms = 0  # an error ends the wait
+    choice = _Choice(match, api_key, version, selection.roots(api_key, failing), cluster)
+    arrays = [(array, choice.nodes(array)) for array in part_arrays(api_key, version)]
+    if not any(choice.narrows(array, nodes) for array, nodes in arrays):
+        return None
     has_failing = False
     has_rest = fails_beside_parts(api_key, version)
     places = {}
@@ -164,6 +165,11 @@ def split(
         data = encoded(failing, version)
         failing = produce_decoder.decode_request(version, data, 0, len(data))
     return Split(failing, encoded(rest, version), places)
+
+
+def _may_narrow(match: Match, selection: Selection) -> bool:
+    named = (match.topic, match.partition, match.group, match.transactional_id)
+    return not selection.is_empty or any(name is not None for name in named)
 
 
 def merged(

@@ -16,6 +16,8 @@ from protocol.pacing import may_pause
 from protocol.request_conditions import Conditions, Node, paths_to, pattern_count
 
 _TOPIC_ID = "topic_id"
+_FORGOTTEN = "forgotten_topics_data"
+"""The topics that a request removes from its session: it asks nothing of them."""
 
 RESOURCE_PATHS: Mapping[ApiKey, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -68,10 +70,11 @@ class Selection:
         match = self._match
         choices: list[list[dict[str, Any]]] = [[dict(match.where or {})]]
         if match.resource is not None:
-            paths = RESOURCE_PATHS.get(api_key, ())
-            choices.append([{path: match.resource} for path in paths])
+            resource_paths = RESOURCE_PATHS.get(api_key, ())
+            choices.append([{path: match.resource} for path in resource_paths])
         if match.topic_id is not None:
-            choices.append([{path: match.topic_id} for path in paths_to(api_key, _TOPIC_ID)])
+            paths = [path for path in paths_to(api_key, _TOPIC_ID) if _FORGOTTEN not in path]
+            choices.append([{path: match.topic_id} for path in paths])
         return [
             {path: value for chosen in combination for path, value in chosen.items()}
             for combination in product(*choices)
@@ -90,11 +93,16 @@ class Selection:
             conditions.fits(request, may_show_config) for conditions in self.alternatives(api_key)
         )
 
-    def roots(self, api_key: ApiKey) -> list[Node]:
-        """Return the alternatives as nodes; none if it selects everything."""
+    @may_pause
+    def roots(self, api_key: ApiKey, request: Any) -> list[Node]:
+        """Return the alternatives that a request fits as nodes; none if all is selected."""
         if self.is_empty:
             return []
-        return [conditions.root for conditions in self.alternatives(api_key)]
+        return [
+            conditions.root
+            for conditions in self.alternatives(api_key)
+            if conditions.fits(request, may_show_config)
+        ]
 
 
 def patterns_of(match: Match) -> int:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.cluster.coordinators import move_coordinator
 from broker.faults.match import Match
 from broker.faults.rule import ContradictionError, fault_rule
 from broker.faults.selection import RESOURCE_PATHS, Selection, is_too_large
@@ -185,6 +186,61 @@ def test_one_quota_entity_of_several_fails() -> None:
     } == {"alice": "NONE", "bob": "NOT_CONTROLLER"}
 
 
+@pytest.mark.parametrize("member", ["a", "static"])
+def test_one_member_of_several_that_leave_fails(member: str) -> None:
+    identity = messages.LeaveGroupRequest.MemberIdentity
+    request = messages.LeaveGroupRequest(
+        version=5,
+        group_id="g",
+        members=[
+            identity(version=5, member_id="a", group_instance_id="static", reason="x"),
+            identity(version=5, member_id="b", group_instance_id=None, reason="x"),
+        ],
+    )
+    rule = {"error": "FENCED_INSTANCE_ID", "resource": member, "level": "part"}
+    clients = Clients()
+    move_coordinator(clients.cluster, "g", 1, clients.now_ms)
+    response = respond(request, rule, clients=clients)
+    assert error_name(response.error_code) == "NONE"
+    assert {entry.member_id: error_name(entry.error_code) for entry in response.members} == {
+        "a": "FENCED_INSTANCE_ID",
+        "b": "UNKNOWN_MEMBER_ID",
+    }
+
+
+def test_an_error_for_one_of_two_topic_ids_of_a_fetch() -> None:
+    clients = Clients()
+    other = clients.cluster.create_topic("other", [(1,)], {})
+    fetch_topic = messages.FetchRequest.FetchTopic
+    request = messages.FetchRequest(
+        version=13,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=1000,
+        session_id=0,
+        session_epoch=-1,
+        topics=[
+            fetch_topic(
+                version=13,
+                topic_id=topic_id,
+                partitions=[
+                    fetch_topic.FetchPartition(
+                        version=13, partition=0, fetch_offset=0, partition_max_bytes=100
+                    )
+                ],
+            )
+            for topic_id in (TOPIC_ID, other.topic_id)
+        ],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    rule = {"error": "UNKNOWN_TOPIC_ID", "topic_id": str(other.topic_id)}
+    response = respond(request, rule, clients=clients)
+    assert {
+        topic.topic_id: error_name(topic.partitions[0].error_code) for topic in response.responses
+    } == {TOPIC_ID: "NONE", other.topic_id: "UNKNOWN_TOPIC_ID"}
+
+
 def test_one_log_dir_of_several_fails() -> None:
     dir_class = messages.AlterReplicaLogDirsRequest.AlterReplicaLogDir
     topic_class = dir_class.AlterReplicaLogDirTopic
@@ -300,6 +356,28 @@ def test_rules_that_fit_no_request_are_refused(rule: dict[str, Any], message: st
         fault_rule(delay_ms=0, **rule)
 
 
-def test_a_request_that_is_not_decoded_by_its_schema_fits_no_conditions() -> None:
+def test_a_request_that_is_too_large_for_its_schema_fits_no_conditions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert is_too_large(SCHEMA_BODY_BYTES_MAX + 1)
     assert not is_too_large(SCHEMA_BODY_BYTES_MAX)
+    monkeypatch.setattr("broker.faults.selection.SCHEMA_BODY_BYTES_MAX", 10)
+    assert produced(respond(produce(0), {**FAIL, "where": {"acks": -1}})) == {0: "NONE"}
+
+
+def test_only_a_rule_with_conditions_has_the_request_decoded_by_its_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoded: list[ApiKey] = []
+    decode_request = codec.decode_request
+
+    def decode(api_key: ApiKey, *arguments: Any) -> Any:
+        decoded.append(api_key)
+        return decode_request(api_key, *arguments)
+
+    monkeypatch.setattr("protocol.codec.decode_request", decode)
+    other = {"api": "Fetch", "where": {"max_bytes": 1}, "delay_ms": 0}
+    respond(produce(0), other, {"api": "Produce", "delay_ms": 0})
+    assert decoded == []
+    respond(produce(0), {"api": "Produce", "where": {"acks": -1}, "delay_ms": 0})
+    assert decoded == [ApiKey.PRODUCE]
