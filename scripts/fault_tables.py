@@ -54,7 +54,14 @@ def error_levels() -> Iterator[str]:
         versions = range(route.version_min, route.version_max + 1)
         parts: dict[str, list[int]] = {}
         for version in versions:
-            for place in sorted({*map(_place, part_arrays(ApiKey(api_key), version))}):
+            arrays = [
+                array
+                for is_of_partitions in (False, True)
+                for array in part_arrays(
+                    ApiKey(api_key), version, is_of_partitions=is_of_partitions
+                )
+            ]
+            for place in sorted({*map(_place, arrays)}):
                 parts.setdefault(f"`{place}`", []).append(version)
         if parts:
             at_top = [one for one in versions if has_level(ApiKey(api_key), one, TOP)]

@@ -140,6 +140,30 @@ _BESIDE_TOP: dict[ApiKey, ErrorArray] = {
 }
 """APIs whose response has an error of its own for all of the request, and others for its parts."""
 
+_OF_GROUPS: dict[ApiKey, ErrorArray] = {
+    ApiKey.OFFSET_FETCH: ErrorArray(
+        "groups",
+        "groups",
+        _same("group_id"),
+        ErrorArray("topics", "topics", _BY_ID, _INDEXES),
+        carries_error=False,
+    ),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ErrorArray(
+        "groups",
+        "groups",
+        _same("group_id"),
+        ErrorArray(
+            "topics",
+            "topics",
+            _same("topic_name"),
+            ErrorArray("partitions", "partitions", _same("partition_index")),
+        ),
+        carries_error=False,
+    ),
+}
+"""APIs whose groups have an error each, and partitions with others."""
+
+_OFFSETS = ErrorArray("topics", "topics", _NAMED, _INDEXES)
 _MEMBERS = ErrorArray("members", "members", _same("member_id", "group_instance_id"))
 _FEATURES = ErrorArray("feature_updates", "results", _same("feature"))
 _TRANSACTIONS = ErrorArray(
@@ -160,7 +184,7 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
     elif api_key is ApiKey.OFFSET_FETCH and version >= 8:
         yield ErrorArray("groups", "groups", _same("group_id"))
     elif api_key is ApiKey.OFFSET_FETCH and version < 2:
-        yield ErrorArray("topics", "topics", _NAMED, _INDEXES)
+        yield _OFFSETS
     elif api_key is ApiKey.ADD_PARTITIONS_TO_TXN and version < 4:
         source, target = "v3_and_below_topics", "results_by_topic_v3_and_below"
         yield ErrorArray(source, target, _NAMED, _partitions("partitions", "results_by_partition"))
@@ -181,16 +205,25 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
         yield _LOG_DIRS
 
 
-def part_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
-    """Yield the arrays of a response that carry errors if only a part of a request fails."""
+def part_arrays(
+    api_key: ApiKey, version: int, *, is_of_partitions: bool = False
+) -> Iterator[ErrorArray]:
+    """Yield the arrays of a response that carry errors if only a part of a request fails.
+
+    `is_of_partitions`: the parts are partitions, also of an API whose groups have an error, too.
+    """
     beside_top = _beside_top(api_key, version)
     if beside_top is not None:
         yield beside_top
+    elif is_of_partitions and has_partitions_of_groups(api_key, version):
+        yield _OF_GROUPS[api_key]
     else:
         yield from error_arrays(api_key, version)
 
 
 def _beside_top(api_key: ApiKey, version: int) -> ErrorArray | None:
+    if api_key is ApiKey.OFFSET_FETCH and 2 <= version < 8:
+        return _OFFSETS
     if api_key is ApiKey.LEAVE_GROUP and version >= 3:
         return _MEMBERS
     if api_key is ApiKey.UPDATE_FEATURES and version < 2:
@@ -198,6 +231,11 @@ def _beside_top(api_key: ApiKey, version: int) -> ErrorArray | None:
     if api_key is ApiKey.ADD_PARTITIONS_TO_TXN and version >= 4:
         return _TRANSACTIONS
     return _BESIDE_TOP.get(api_key)
+
+
+def has_partitions_of_groups(api_key: ApiKey, version: int) -> bool:
+    """Return whether a response has errors for groups, and others for the partitions of them."""
+    return api_key in _OF_GROUPS and (api_key is not ApiKey.OFFSET_FETCH or version >= 8)
 
 
 def fails_beside_parts(api_key: ApiKey, version: int) -> bool:

@@ -64,11 +64,13 @@ def error_response(
     error_code: ErrorCode,
     cluster: Cluster,
     level: str | None = None,
+    *,
+    is_of_partitions: bool = False,
 ) -> Any:
     """Return an error response, as a handler would; for Produce with acks=0 a `Close`.
 
     `level` is where the error is: at the top of the response, in its parts, or by default where the
-    API has an error for the whole request.
+    API has an error for the whole request. `is_of_partitions`: the parts are partitions of groups.
     """
     api_key = ApiKey(context.api_key)
     if api_key is ApiKey.PRODUCE:
@@ -82,7 +84,14 @@ def error_response(
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
         return _metadata_response(context, request, error_code, cluster, level)
-    return response_without_data(context, request, error_code, ERROR_MESSAGE, level)
+    return response_without_data(
+        context,
+        request,
+        error_code,
+        ERROR_MESSAGE,
+        level,
+        is_of_partitions=is_of_partitions,
+    )
 
 
 def response_without_data(
@@ -91,6 +100,8 @@ def response_without_data(
     error_code: ErrorCode,
     error_message: str,
     level: str | None = None,
+    *,
+    is_of_partitions: bool = False,
 ) -> Any:
     """Return a response of any API but Produce that has nothing but the error, also in Metadata."""
     api_key, version = ApiKey(context.api_key), context.api_version
@@ -98,10 +109,13 @@ def response_without_data(
     if api_key is ApiKey.JOIN_GROUP:
         response.member_id = request.member_id
     failure = (error_code, error_message)
-    arrays = part_arrays if level == PART else error_arrays
-    if level != TOP:
-        for array in arrays(api_key, version):
-            _fill(response, request, array, version, failure)
+    arrays: list[ErrorArray] = []
+    if level == PART:
+        arrays += part_arrays(api_key, version, is_of_partitions=is_of_partitions)
+    elif level is None:
+        arrays += error_arrays(api_key, version)
+    for array in arrays:
+        _fill(response, request, array, version, failure)
     is_in_parts = api_key is ApiKey.FETCH and bool(response.responses)
     if level != PART and not is_in_parts:
         _with_error(response, failure)

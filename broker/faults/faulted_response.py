@@ -72,7 +72,15 @@ class FaultedResponse:
         error, context, parts = self._decision.error, self._context, self._parts
         assert error is not None
         level = error.level if parts is None else PART
-        response = error_response(context, self._failing, error.error_code, self._cluster, level)
+        is_of_partitions = parts is not None and parts.is_of_partitions
+        response = error_response(
+            context,
+            self._failing,
+            error.error_code,
+            self._cluster,
+            level,
+            is_of_partitions=is_of_partitions,
+        )
         if isinstance(response, Framed):
             return response.frame
         if frame is not None and parts is not None:

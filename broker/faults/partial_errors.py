@@ -36,6 +36,8 @@ class Split:
 
     failing: Any
     rest_body: bytes
+    is_of_partitions: bool = False
+    """Whether the parts are partitions, not groups."""
     places: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -50,6 +52,20 @@ class _Choice:
     """The conditions on fields, of which one has to fit; none if there are no conditions."""
     cluster: Cluster
 
+    @property
+    def is_of_partitions(self) -> bool:
+        """Whether the rule is for partitions of groups, where a request names groups."""
+        groups = [root.child("groups") for root in self.roots]
+        has_conditions = any(group is not None and group.child("topics") for group in groups)
+        return has_conditions or any(
+            name is not None for name in (self.match.topic, self.match.partition)
+        )
+
+    def arrays(self) -> list[ErrorArray]:
+        """Return the arrays of the parts that may fail without the others."""
+        is_of_partitions = self.is_of_partitions
+        return list(part_arrays(self.api_key, self.api_version, is_of_partitions=is_of_partitions))
+
     def nodes(self, array: ErrorArray) -> list[Node | None]:
         """Return the conditions on entries of an array, of which one has to fit; None for any.
 
@@ -57,7 +73,7 @@ class _Choice:
         """
         if not self.roots:
             return [None]
-        sources = {other.source for other in part_arrays(self.api_key, self.api_version)}
+        sources = {other.source for other in self.arrays()}
         others = sources - {array.source}
         return [
             root.child(array.source)
@@ -75,7 +91,7 @@ class _Choice:
         if source in _OF_KEYS:
             return True
         if source in _OF_GROUPS:
-            return match.group is not None
+            return match.group is not None or (_inner(array) is not None and self.is_of_partitions)
         if source in _OF_TRANSACTIONS and match.transactional_id is not None:
             return True
         if source in _OF_PARTITIONS:
@@ -144,7 +160,7 @@ def split(
         failing = complete_share_request(context, failing, cluster)
         rest.max_wait_ms = 0  # an error ends the wait
     choice = _Choice(match, api_key, version, selection.roots(api_key, failing), cluster)
-    arrays = [(array, choice.nodes(array)) for array in part_arrays(api_key, version)]
+    arrays = [(array, choice.nodes(array)) for array in choice.arrays()]
     if not any(choice.narrows(array, nodes) for array, nodes in arrays):
         return None
     has_failing = False
@@ -164,7 +180,7 @@ def split(
     if api_key is ApiKey.PRODUCE:
         data = encoded(failing, version)
         failing = produce_decoder.decode_request(version, data, 0, len(data))
-    return Split(failing, encoded(rest, version), places)
+    return Split(failing, encoded(rest, version), choice.is_of_partitions, places)
 
 
 def _may_narrow(match: Match, selection: Selection) -> bool:
@@ -188,7 +204,7 @@ def merged(
     response = codec.decode_response(frame, api_key, version)
     error_body = memoryview(encoded(error_response, version))
     errors = codec.decode_body(messages.response_class(api_key), version, error_body)
-    for array in part_arrays(api_key, version):
+    for array in part_arrays(api_key, version, is_of_partitions=parts.is_of_partitions):
         if _is_anonymous(array):
             _merge_by_place(response, errors, array, parts, is_of_rest=is_of_rest)
         else:
@@ -227,8 +243,11 @@ def _filter(
     Return whether any remain.
     """
     inner = _inner(array)
+    entries = getattr(holder, array.source)
+    if entries is None:
+        return False
     kept = []
-    for entry in paced_elements(getattr(holder, array.source) or ()):
+    for entry in paced_elements(entries):
         fitting = choice.fitting(entry, array, nodes)
         if not fitting:
             if not keep_matching:
@@ -239,6 +258,9 @@ def _filter(
             below = [node and node.child(inner.source) for node in fitting]
         if inner is None or not choice.narrows(inner, below):
             if keep_matching:
+                kept.append(entry)
+        elif not getattr(entry, inner.source):
+            if not keep_matching:  # it names no part that could fail
                 kept.append(entry)
         elif _filter(entry, inner, below, choice, keep_matching=keep_matching):
             kept.append(entry)

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from broker.faults.error_arrays import PART, TOP, fails_beside_parts, has_level, has_parts
+from broker.faults.error_arrays import (
+    PART,
+    TOP,
+    fails_beside_parts,
+    has_level,
+    has_partitions_of_groups,
+    has_parts,
+)
 from broker.faults.error_arrays import part_arrays as arrays_of
 from broker.faults.error_responses import error_response
 from broker.request.encoding import encode_response
@@ -68,6 +75,26 @@ def test_every_api_has_errors_at_some_level_in_every_version() -> None:
         ("DESCRIBE_LOG_DIRS", version)
         for version in range(messages.schema_versions(ApiKey.DESCRIBE_LOG_DIRS)[0], 3)
     }
+
+
+def test_groups_and_their_partitions_have_errors_of_two_apis() -> None:
+    versions = {
+        (api_key.name, version)
+        for api_key, version in VERSIONS
+        if has_partitions_of_groups(api_key, version)
+    }
+    assert versions == {
+        ("OFFSET_FETCH", 8),
+        ("OFFSET_FETCH", 9),
+        ("OFFSET_FETCH", 10),
+        ("DESCRIBE_SHARE_GROUP_OFFSETS", 0),
+        ("DESCRIBE_SHARE_GROUP_OFFSETS", 1),
+    }
+    for name, version in versions:
+        (array,) = arrays_of(ApiKey[name], version, is_of_partitions=True)
+        assert array.inner is not None
+        (whole,) = arrays_of(ApiKey[name], version)
+        assert (whole.source, whole.inner) == (array.source, None)
 
 
 def test_an_error_for_the_whole_request_of_some_apis_is_none_of_its_parts() -> None:

@@ -241,6 +241,88 @@ def test_an_error_for_one_of_two_topic_ids_of_a_fetch() -> None:
     } == {TOPIC_ID: "NONE", other.topic_id: "UNKNOWN_TOPIC_ID"}
 
 
+@pytest.mark.parametrize("version", [7, 8, 9, 10])
+@pytest.mark.parametrize(
+    ("rule", "failed"),
+    [
+        ({"topic": TOPIC, "partition": 1}, {1}),
+        ({"topic": TOPIC}, {0, 1}),
+        ({"partition": 0}, {0}),
+    ],
+)
+def test_a_partition_of_a_group_has_an_error_of_its_own(
+    version: int, rule: dict[str, Any], failed: set[int]
+) -> None:
+    topic: dict[str, Any] = {"name": TOPIC, "partition_indexes": [0, 1]}
+    if version < 8:
+        topic_class = messages.OffsetFetchRequest.OffsetFetchRequestTopic
+        request = messages.OffsetFetchRequest(
+            version=version, group_id="g", topics=[topic_class(version=version, **topic)]
+        )
+    else:
+        group_class = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+        group_topic = group_class.OffsetFetchRequestTopics
+        groups = [
+            group_class(
+                version=version,
+                group_id=name,
+                member_id=None,
+                member_epoch=-1,
+                topics=[group_topic(version=version, topic_id=TOPIC_ID, **topic)]
+                if name == "g"
+                else None,
+            )
+            for name in ("g", "other")
+        ]
+        request = messages.OffsetFetchRequest(version=version, groups=groups)
+    clients = Clients()
+    for name in ("g", "other"):
+        move_coordinator(clients.cluster, name, 1, clients.now_ms)
+    fault = {"api": "OffsetFetch", "error": "UNSTABLE_OFFSET_COMMIT", **rule}
+    response = respond(request, fault, clients=clients)
+    if version < 8:
+        assert response.error_code == 0
+        (found,) = response.topics
+    else:
+        by_name = {group.group_id: group for group in response.groups}
+        assert {name: group.error_code for name, group in by_name.items()} == {"g": 0, "other": 0}
+        (found,) = by_name["g"].topics
+    codes = {part.partition_index: error_name(part.error_code) for part in found.partitions}
+    assert codes == {
+        index: "UNSTABLE_OFFSET_COMMIT" if index in failed else "NONE" for index in (0, 1)
+    }
+
+
+def test_conditions_on_partitions_of_a_group_select_these() -> None:
+    group_class = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+    topic_class = group_class.OffsetFetchRequestTopics
+    request = messages.OffsetFetchRequest(
+        version=9,
+        groups=[
+            group_class(
+                version=9,
+                group_id=name,
+                member_id=None,
+                member_epoch=-1,
+                topics=[topic_class(version=9, name=TOPIC, partition_indexes=[0, 1])],
+            )
+            for name in ("g", "other")
+        ],
+    )
+    clients = Clients()
+    for name in ("g", "other"):
+        move_coordinator(clients.cluster, name, 1, clients.now_ms)
+    where = {"groups[].group_id": "other", "groups[].topics[].partition_indexes[]": 1}
+    rule = {"api": "OffsetFetch", "error": "UNSTABLE_OFFSET_COMMIT", "where": where}
+    response = respond(request, rule, clients=clients)
+    assert {
+        (group.group_id, part.partition_index): part.error_code
+        for group in response.groups
+        for topic in group.topics
+        for part in topic.partitions
+    } == {("g", 0): 0, ("g", 1): 0, ("other", 0): 0, ("other", 1): 88}
+
+
 def test_one_log_dir_of_several_fails() -> None:
     dir_class = messages.AlterReplicaLogDirsRequest.AlterReplicaLogDir
     topic_class = dir_class.AlterReplicaLogDirTopic
