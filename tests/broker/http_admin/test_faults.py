@@ -277,3 +277,21 @@ def test_all_listed_rules_can_be_posted(rules_: list[FaultRule]) -> None:
     before, after = relisted(rules_)
     assert before == [rule.to_json() for rule in rules_]
     assert after == before
+
+
+async def test_a_reset_frees_what_is_held_and_waits_for_no_one() -> None:
+    async with serving_site() as site:
+        await site.ask("POST", "/v1/faults", json={"api": "Metadata", "hold": "before_handling"})
+        reader, writer = await kafka_connection(site)
+        writer.write(metadata_frame(1))
+        await site.ask("GET", "/v1/faults/1/wait?held=1")
+        held = site.admin.faults.held
+        assert (held.count, held.size_bytes > 0) == (1, True)
+        await site.ask("POST", "/v1/reset", json={})
+        assert await reader.read() == b""  # the connection was closed
+        assert (held.count, held.size_bytes) == (0, 0)
+        writer.close()
+        reader, writer = await kafka_connection(site)
+        writer.write(metadata_frame(1))
+        await reader.readexactly(8)
+        writer.close()
