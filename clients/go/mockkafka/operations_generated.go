@@ -247,40 +247,6 @@ func (a *Admin) GetController(ctx context.Context) (result ControllerView, err e
 	return result, err
 }
 
-// ListFaults: List all rules in the order in which they are evaluated, including those used up.
-//
-// It sends GET /v1/faults.
-func (a *Admin) ListFaults(ctx context.Context) (result []FaultView, err error) {
-	err = a.Do(ctx, "GET", "/v1/faults", nil, nil, &result)
-	return result, err
-}
-
-// AddFaults: Add a rule after all others, or all rules of a list.
-//
-// If one rule of a list is refused, none is added. The body has the form of the file of
-// `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids
-// and counts are ignored: the rules begin again.
-//
-// It sends POST /v1/faults.
-func (a *Admin) AddFaults(ctx context.Context, body any) (result json.RawMessage, err error) {
-	err = a.Do(ctx, "POST", "/v1/faults", nil, body, &result)
-	return result, err
-}
-
-// ClearFaults: Remove all rules; responses that they delay stay delayed.
-//
-// It sends DELETE /v1/faults.
-func (a *Admin) ClearFaults(ctx context.Context) error {
-	return a.Do(ctx, "DELETE", "/v1/faults", nil, nil, nil)
-}
-
-// RemoveFault: Remove a rule; responses that it delays stay delayed.
-//
-// It sends DELETE /v1/faults/{id}.
-func (a *Admin) RemoveFault(ctx context.Context, id int64) error {
-	return a.Do(ctx, "DELETE", path("/v1/faults/%v", id), nil, nil, nil)
-}
-
 // ListRequestsQuery has the parameters of ListRequests; those that are not set are not sent.
 type ListRequestsQuery struct {
 	API        API       `json:"api,omitempty"`
@@ -291,7 +257,7 @@ type ListRequestsQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -334,6 +300,73 @@ func (a *Admin) GetJournal(ctx context.Context) (result JournalStatus, err error
 	return result, err
 }
 
+// ListFaults: List all rules in the order in which they are evaluated, including those used up.
+//
+// It sends GET /v1/faults.
+func (a *Admin) ListFaults(ctx context.Context) (result []FaultView, err error) {
+	err = a.Do(ctx, "GET", "/v1/faults", nil, nil, &result)
+	return result, err
+}
+
+// AddFaults: Add a rule after all others, or all rules of a list.
+//
+// If one rule of a list is refused, none is added. The body has the form of the file of
+// `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids
+// and counts are ignored: the rules begin again.
+//
+// It sends POST /v1/faults.
+func (a *Admin) AddFaults(ctx context.Context, body any) (result json.RawMessage, err error) {
+	err = a.Do(ctx, "POST", "/v1/faults", nil, body, &result)
+	return result, err
+}
+
+// ClearFaults: Remove all rules; responses that they delay stay delayed, requests that they hold
+// go on.
+//
+// It sends DELETE /v1/faults.
+func (a *Admin) ClearFaults(ctx context.Context) error {
+	return a.Do(ctx, "DELETE", "/v1/faults", nil, nil, nil)
+}
+
+// RemoveFault: Remove a rule; responses that it delays stay delayed, requests that it holds go
+// on.
+//
+// It sends DELETE /v1/faults/{id}.
+func (a *Admin) RemoveFault(ctx context.Context, id int64) error {
+	return a.Do(ctx, "DELETE", path("/v1/faults/%v", id), nil, nil, nil)
+}
+
+// WaitForFaultQuery has the parameters of WaitForFault; those that are not set are not sent.
+type WaitForFaultQuery struct {
+	// By default 1.
+	Fired *int64 `json:"fired,omitempty"`
+	Held  int64  `json:"held,omitempty"`
+	// By default 30000.
+	TimeoutMS *int `json:"timeout_ms,omitempty"`
+}
+
+// WaitForFault: Return the rule when it has fired, and holds requests, as often as the query
+// says.
+//
+// Null after the timeout. What to wait for, and how long, in ms of real time.
+//
+// It sends GET /v1/faults/{id}/wait.
+func (a *Admin) WaitForFault(ctx context.Context, id int64, query WaitForFaultQuery) (result *FaultView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/faults/%v/wait", id), query, nil, &result)
+	return result, err
+}
+
+// ReleaseHeld: Have requests that a rule holds go on, the oldest first.
+//
+// Without `count` all go on, and the rule holds no others. What the requests do, and their
+// responses, are there before this returns.
+//
+// It sends POST /v1/faults/{id}/release.
+func (a *Admin) ReleaseHeld(ctx context.Context, id int64, body ReleaseBody) (result FaultView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/faults/%v/release", id), nil, body, &result)
+	return result, err
+}
+
 // WaitForRequestQuery has the parameters of WaitForRequest; those that are not set are not sent.
 type WaitForRequestQuery struct {
 	API        API       `json:"api,omitempty"`
@@ -344,7 +377,7 @@ type WaitForRequestQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -382,7 +415,7 @@ type ExportRequestsQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -415,7 +448,7 @@ type FollowRequestsQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -576,7 +609,7 @@ type ExportPCAPQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`

@@ -242,6 +242,14 @@ type EventView struct {
 	Mutations    int64  `json:"mutations"`
 }
 
+// JournalStatus: The size of the journal; use `last_number` as `since` to see only later lines.
+type JournalStatus struct {
+	IsEnabled  bool  `json:"is_enabled"`
+	Lines      int64 `json:"lines"`
+	Bytes      int64 `json:"bytes"`
+	LastNumber int64 `json:"last_number"`
+}
+
 // FaultView: A rule, how many requests it matched, and on how many of these it fired.
 type FaultView struct {
 	ID       int64     `json:"id"`
@@ -249,6 +257,8 @@ type FaultView struct {
 	Matched  int64     `json:"matched"`
 	Fired    int64     `json:"fired"`
 	IsUsedUp bool      `json:"is_used_up"`
+	IsArmed  bool      `json:"is_armed"`
+	Held     int64     `json:"held"`
 }
 
 // FaultRule: Which requests, when, and what happens; see docs/faults.md.
@@ -269,6 +279,13 @@ type FaultRule struct {
 	Group string `json:"group,omitempty"`
 	// requests that name this transactional id, FindCoordinator included
 	TransactionalID string `json:"transactional_id,omitempty"`
+	// requests that name this resource of a configuration or of access control, quota entity, SCRAM
+	// user, log dir, feature, owner of a delegation token, or member that leaves a group
+	Resource string `json:"resource,omitempty"`
+	// requests that name this topic id, whether or not such a topic exists
+	TopicID string `json:"topic_id,omitempty"`
+	// requests of `api` whose fields fit these conditions, by the path of the field
+	Where map[string]any `json:"where,omitempty"`
 	// requests and connections to the broker with this id
 	Broker *int `json:"broker,omitempty"`
 	// requests with this `client.id`
@@ -285,9 +302,15 @@ type FaultRule struct {
 	Every int `json:"every,omitempty"`
 	// on this many, then never again; once is 1
 	Times int `json:"times,omitempty"`
-	// from this long after the rule was added; earlier requests do not match
+	// from when the rule with this name has fired, as often as its `times` says or once; earlier
+	// requests do not match
+	After string `json:"after,omitempty"`
+	// until the rule with this name has fired so often; later requests do not match
+	Until string `json:"until,omitempty"`
+	// from this long after the rule was added, or after it began to match because of `after`; earlier
+	// requests do not match
 	AfterMS *int64 `json:"after_ms,omitempty"`
-	// until this long after the rule was added; later requests do not match
+	// until this long after that time; later requests do not match
 	UntilMS int64 `json:"until_ms,omitempty"`
 	// on each with this probability
 	Probability *float64 `json:"probability,omitempty"`
@@ -299,8 +322,15 @@ type FaultRule struct {
 	// asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case
 	Error ErrorCode `json:"error,omitempty"`
 	// when an error or an action on the cluster takes effect: before the request is handled, or after
-	// it was handled and before its response. One of before_handling before_response.
+	// it was handled and before its response. By default before, but after the append for the errors
+	// `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and
+	// after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords. One of before_handling
+	// before_response.
 	At string `json:"at,omitempty"`
+	// where an error is: in the response itself, or in the parts that the request names; by default
+	// where the API has an error for the whole request, and in the parts if the rule is for some of
+	// them. One of top part.
+	Level string `json:"level,omitempty"`
 	// the response with these values in it; together with `error`, the error response with them
 	Response map[string]any `json:"response,omitempty"`
 	// a closed connection: before the request is handled, after it was handled and before its
@@ -313,6 +343,9 @@ type FaultRule struct {
 	Hang string `json:"hang,omitempty"`
 	// brokers, leaders and coordinators as they were when the rule was added
 	StaleMetadata *bool `json:"stale_metadata,omitempty"`
+	// nothing until the request is released; then it goes on: before it is handled, or after it was
+	// handled and before its response. No clock releases it. One of before_handling before_response.
+	Hold string `json:"hold,omitempty"`
 	// this throttle time in the response, and a connection that is muted for it
 	ThrottleTimeMS int `json:"throttle_time_ms,omitempty"`
 	// whether the connection is muted for the throttle time. By default true.
@@ -360,12 +393,9 @@ type FaultRule struct {
 	DelayConnectionMS *int64 `json:"delay_connection_ms,omitempty"`
 }
 
-// JournalStatus: The size of the journal; use `last_number` as `since` to see only later lines.
-type JournalStatus struct {
-	IsEnabled  bool  `json:"is_enabled"`
-	Lines      int64 `json:"lines"`
-	Bytes      int64 `json:"bytes"`
-	LastNumber int64 `json:"last_number"`
+// ReleaseBody: How many requests go on; by default all.
+type ReleaseBody struct {
+	Count *int64 `json:"count,omitempty"`
 }
 
 // GroupView: One group; `coordinator` is null while its partition has no leader.
