@@ -1,5 +1,5 @@
-// Dialogs: create a topic, produce a message, delete records, edit configurations and quotas, reset offsets,
-// add an ACL.
+// What the dialogs show when they open, and what they send.
+import "./dialogs.js";
 import { Locked, ask, get, notify } from "./api.js";
 import { byId, el, visible } from "./dom.js";
 import { ENTITIES, QUOTAS } from "./quotas.js";
@@ -39,28 +39,6 @@ function configRow({ name, value, source }) {
   );
 }
 
-const option = (value, text) => el("option", { value }, text);
-const entityFields = ({ field, label }) =>
-  el(
-    "div",
-    { class: "entity" },
-    el(
-      "select",
-      { name: `${field}-kind`, "aria-label": `Which ${label}` },
-      option("", `any ${label}`),
-      option("name", `this ${label}`),
-      option("default", `default ${label}`),
-    ),
-    el("input", { name: field, "aria-label": `Name of the ${label}` }),
-  );
-const quotaField = ({ key, unit }) =>
-  el(
-    "label",
-    null,
-    el("span", null, `${key} `, el("i", { class: "soft" }, unit)),
-    el("input", { name: key, type: "number", min: 0, step: "any" }),
-  );
-byId("quota-fields").replaceWith(...ENTITIES.map(entityFields), ...QUOTAS.map(quotaField));
 const quotaInputs = () => QUOTAS.map(({ key }) => field("quota", key));
 
 const OPEN = {
@@ -68,23 +46,23 @@ const OPEN = {
   acl() {},
   async produce({ topic }) {
     topicName = topic;
-    byId("produce-topic").textContent = topic;
+    byId("produce-of").textContent = visible(topic);
   },
   async config({ topic }) {
     topicName = topic;
-    byId("config-topic").textContent = topic;
+    byId("config-of").textContent = visible(topic);
     before = {};
     const entries = await get(`/v1/topics/${encodeURIComponent(topic)}/config`);
     byId("config-keys").replaceChildren(...entries.map(configRow));
   },
   async "delete-records"({ topic, partition }) {
     topicName = topic;
-    byId("delete-records-topic").textContent = topic;
+    byId("delete-records-of").textContent = visible(topic);
     field("delete-records", "partition").value = partition ?? "";
   },
   async "reset-offsets"({ group }) {
     groupId = group;
-    byId("reset-offsets-group").textContent = visible(group);
+    byId("reset-offsets-of").textContent = visible(group);
   },
   quota({ quota }) {
     const { entity, values, shadow } = quota ? JSON.parse(quota) : { entity: {}, values: {}, shadow: [] };
@@ -181,7 +159,4 @@ document.addEventListener("submit", async (event) => {
   } catch (error) {
     event.target.querySelector(".problem").textContent = error.message ?? "";
   }
-});
-document.addEventListener("click", (event) => {
-  if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
 });

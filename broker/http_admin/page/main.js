@@ -17,6 +17,8 @@ import { route, scrollToOpened } from "./route.js";
 import { TOPICS_MAX, showTopics } from "./topics.js";
 import { isPrepared, rank, transactionTable } from "./transactions.js";
 import "./forms.js";
+import "./help.js";
+import "./search.js";
 const topicPaging = new Paging("topics", TOPICS_MAX, look),
   groupPaging = new Paging("groups", GROUPS_MAX, look);
 /** The listed ones, with the one that is open first if it is on another page. */
