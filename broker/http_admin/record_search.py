@@ -29,7 +29,8 @@ RESULT_BYTES_MAX = 16 * 1024 * 1024
 FIRST_WINDOW_OFFSETS = 16
 WINDOW_OFFSETS = 500
 """Offsets that are read at once from the end of a log backwards: few at first, then ever more."""
-OFFSETS_CHARACTERS_MAX = 60_000
+OFFSETS_CHARACTERS_MAX = 5_000
+"""Room for 500 partitions and more; the line of a request has a bound."""
 
 _Found = tuple[Record, TransactionOutcome | None]
 

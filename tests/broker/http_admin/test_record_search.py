@@ -116,8 +116,8 @@ async def test_pages_have_every_record_once_in_both_directions(
     seen = [(record.partition, record.offset) for page in pages for record in page.records]
     assert sum(page.scanned for page in pages) >= 80
     assert all(len(page.records) <= limit for page in pages)
-    wanted = [(n % 3, n // 3) for n in range(80) if contains in str(n)]
-    assert sorted(seen) == sorted(wanted)
+    expected = [(n % 3, n // 3) for n in range(80) if contains in str(n)]
+    assert sorted(seen) == sorted(expected)
     for partition in range(3):
         of_partition = [offset for index, offset in seen if index == partition]
         assert of_partition == sorted(of_partition, reverse=is_newest)
