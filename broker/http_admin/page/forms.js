@@ -1,6 +1,7 @@
 // What the dialogs show when they open, and what they send.
 import "./dialogs.js";
-import { Locked, ask, get, notify } from "./api.js";
+import { Locked, ask, get, hasToken, notify } from "./api.js";
+import { copy, curlText } from "./copies.js";
 import { byId, el, visible } from "./dom.js";
 import { ENTITIES, QUOTAS } from "./quotas.js";
 const form = (id) => byId(`${id}-form`);
@@ -44,9 +45,16 @@ const quotaInputs = () => QUOTAS.map(({ key }) => field("quota", key));
 const OPEN = {
   topic() {},
   acl() {},
-  async produce({ topic }) {
+  produce({ topic, record }) {
     topicName = topic;
     byId("produce-of").textContent = visible(topic);
+    if (!record) return;
+    const { key, value, headers, partition } = JSON.parse(record);
+    field("produce", "key").value = key?.text ?? "";
+    field("produce", "value").value = value?.text ?? "";
+    field("produce", "is-null").checked = value === null;
+    field("produce", "headers").value = headers.map((each) => `${each.key}: ${each.value.text}`).join("\n");
+    field("produce", "partition").value = partition;
   },
   async config({ topic }) {
     topicName = topic;
@@ -78,6 +86,21 @@ const OPEN = {
   },
 };
 
+/** The record that the dialog describes. */
+const newRecord = () => ({
+  key: orNull(field("produce", "key").value),
+  value: field("produce", "is-null").checked ? null : field("produce", "value").value,
+  headers: parseLines(field("produce", "headers").value, ":").map(([key, value]) => ({ key, value })),
+  partition: orUndefined(field("produce", "partition").value),
+});
+byId("copy-produce").addEventListener("click", () => {
+  try {
+    copy(curlText(topicName, [newRecord()], hasToken()));
+  } catch (error) {
+    form("produce").querySelector(".problem").textContent = error.message;
+  }
+});
+
 const SEND = {
   acl: () => ask("POST", "/v1/acls", { acls: [Object.fromEntries(new FormData(form("acl")))] }),
   topic: () =>
@@ -88,16 +111,7 @@ const SEND = {
       config: Object.fromEntries(parseLines(field("topic", "config").value, "=")),
     }),
   produce: () =>
-    ask("POST", `/v1/topics/${encodeURIComponent(topicName)}/records`, {
-      records: [
-        {
-          key: orNull(field("produce", "key").value),
-          value: field("produce", "is-null").checked ? null : field("produce", "value").value,
-          headers: parseLines(field("produce", "headers").value, ":").map(([key, value]) => ({ key, value })),
-          partition: orUndefined(field("produce", "partition").value),
-        },
-      ],
-    }),
+    ask("POST", `/v1/topics/${encodeURIComponent(topicName)}/records`, { records: [newRecord()] }),
   config() {
     const config = {};
     for (const input of byId("config-keys").querySelectorAll("input"))

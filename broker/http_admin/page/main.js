@@ -78,7 +78,7 @@ async function look() {
     const [configs, acls] = rest;
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
-    await readMessages(topics);
+    await readMessages(topics, brokers);
     await readOffsets(groups);
     showGone(false);
     byId("cluster").textContent = health.cluster_id;
