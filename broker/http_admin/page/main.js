@@ -45,6 +45,7 @@ function showGone(isGone) {
   }
   byId("gone").hidden = !isGone;
 }
+const REST_MS = 1000;
 let looking = false,
   lookAgain = false;
 async function look() {
@@ -163,14 +164,17 @@ async function look() {
     }
   }
 }
-setInterval(() => {
-  if (!document.hidden) look();
-}, 1000);
+/** Look once a second; of a broker that is busy the page takes a tenth of its time. */
+async function lookAgainAndAgain() {
+  const beganMs = performance.now();
+  if (!document.hidden) await look();
+  setTimeout(lookAgainAndAgain, Math.max(REST_MS, 10 * (performance.now() - beganMs)));
+}
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) look();
 });
 
 document.addEventListener("changed", look);
 addEventListener("hashchange", look);
-look();
+lookAgainAndAgain();
 follow();
