@@ -81,7 +81,11 @@ function floatText(value) {
     if (Math.fround(Number(value.toPrecision(digits))) === value) return Number(value.toPrecision(digits));
   return value;
 }
-const numberText = (value) => (Number.isFinite(value) ? String(value) : `"${value}"`);
+/** A number with a fraction or an exponent, so that it does not look like an integer. */
+function numberText(value) {
+  if (!Number.isFinite(value)) return `"${value}"`;
+  return /^-?\d+$/.test(String(value)) ? `${value}.0` : String(value);
+}
 function signed(bytes) {
   let value = 0n;
   for (const byte of bytes) value = (value << 8n) | BigInt(byte);

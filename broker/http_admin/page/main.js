@@ -8,7 +8,7 @@ import { connectionRow } from "./connections.js";
 import { byId, empty, show, table } from "./dom.js";
 import { faultRow } from "./faults.js";
 import { clockText, count, number } from "./format.js";
-import { GROUPS_MAX, groupParts, groupState, readOffsets } from "./groups.js";
+import { GROUPS_MAX, lagOf, readOffsets, showGroups } from "./groups.js";
 import { readMessages } from "./messages.js";
 import { Paging } from "./paging.js";
 import { filterRow, quotaPart, quotaRows, shadowRow } from "./quotas.js";
@@ -100,14 +100,15 @@ async function look() {
       : "";
     show("transactions", [transactions, location.hash], ([listed]) => transactionTable(listed));
     const memberCount = foundGroups.elements.reduce((sum, group) => sum + group.members.length, 0);
+    const lag = foundGroups.elements.reduce((sum, group) => sum + lagOf(group), 0);
     groupPaging.show(foundGroups.total);
     const areAll = foundGroups.total === foundGroups.elements.length;
     byId("groups-count").textContent = foundGroups.total
-      ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}` : ""}`
+      ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}${lag ? ` · lag ${number(lag)}` : ""}` : ""}`
       : "";
     // The epoch of a share session changes with every fetch, and is not shown.
     for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
-    show("groups", [groups, groupPaging.search, location.hash, groupState()], groupParts);
+    showGroups(groups, groupPaging.search);
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
     show(
