@@ -124,7 +124,8 @@ const nextCursor = () =>
     .join(",");
 function pageButtons() {
   const next = nextCursor(),
-    isTooLong = next.length > CURSOR_CHARACTERS_MAX;
+    isTooLong = next.length > CURSOR_CHARACTERS_MAX,
+    [before, after] = isSought() ? ["Older", "Newer"] : ["Newer", "Older"];
   const button = (act, text, attributes) => el("button", { "data-messages": act, ...attributes }, text);
   return el(
     "span",
@@ -134,8 +135,9 @@ function pageButtons() {
       "aria-pressed": String(isLive && !pages.length),
       title: "Show messages as they come",
     }),
-    button("back", isSought() ? "‹ Older" : "‹ Newer", { disabled: !pages.length }),
-    button("on", isSought() ? "Newer ›" : "Older ›", {
+    button("back", `‹ ${before}`, { "aria-label": `${before} messages`, disabled: !pages.length }),
+    button("on", `${after} ›`, {
+      "aria-label": `${after} messages`,
       disabled: !next || isTooLong,
       title: isTooLong ? "Choose a partition: there are too many" : undefined,
     }),

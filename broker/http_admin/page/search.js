@@ -110,6 +110,7 @@ results.addEventListener("click", (event) => {
 byId("search-part").addEventListener("keydown", (event) => {
   const links = [field, ...results.querySelectorAll("a")],
     step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && field.value) results.hidden = false; // a click elsewhere has hidden them
   if (event.key === "Escape") {
     close();
     field.focus();
