@@ -10,6 +10,7 @@ from tests.interop.admin_page.screenshots import keep_in_both_schemes
 from tests.interop.admin_page.served_cluster import Cluster
 
 TOPICS, PARTITIONS, GROUPS = 1_000, 5, 200
+LOADED_TOPICS = 20
 NODES_MAX = 12_000
 """Elements of the page, whatever the cluster has."""
 CLICK_MS_MAX = 3_000
@@ -33,7 +34,7 @@ def test_a_large_cluster_under_load_is_browsed(
         producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, client_id="load")
         number = 0
         while not is_over.is_set():
-            producer.send(f"orders-{number % TOPICS}", b"one coffee")
+            producer.send(f"orders-{number % LOADED_TOPICS}", b"one coffee")
             number += 1
             if number % 50 == 0:
                 producer.flush()
