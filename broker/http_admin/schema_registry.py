@@ -8,7 +8,6 @@ import asyncio
 from collections import OrderedDict
 
 import msgspec
-from aiohttp import ClientError, ClientSession, ClientTimeout
 
 TIMEOUT_S = 5.0
 SCHEMA_BYTES_MAX = 512 * 1024
@@ -62,6 +61,9 @@ class SchemaRegistry:
             return self._kept[schema_id][0]
 
     async def _read(self, schema_id: int) -> bytes:
+        # Most brokers have no registry, and the client takes 4 MB.
+        from aiohttp import ClientError, ClientSession, ClientTimeout  # noqa: PLC0415
+
         url = f"{self._url}/schemas/ids/{schema_id}"
         try:
             async with (

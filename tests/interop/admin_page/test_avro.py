@@ -106,7 +106,7 @@ def cases(draw: st.DrawFn) -> tuple[Any, Any, Any]:
             fields = [{"name": f"f{n}", "type": schema} for n, (schema, *_) in enumerate(inner)]
             record = {"type": kind, "name": name, "namespace": "a.b", "fields": fields}
             values, expected = (
-                {f"f{n}": each[place] for n, each in enumerate(inner)} for place in (1, 2)
+                {f"f{n}": parts[place] for n, parts in enumerate(inner)} for place in (1, 2)
             )
             return record, values, expected
         schema, value, expected_value = case(depth - 1)

@@ -249,7 +249,7 @@ def test_a_message_is_edited_and_produced_again(cluster: Cluster, page: Page) ->
     dialog.get_by_role("button", name="Produce").click()
     expect(dialog).to_be_hidden()
     records = cluster.ask("GET", "/v1/topics/orders/records?partition=0")["records"]
-    assert [each["value"] for each in records] == [{"text": "one coffee"}, {"text": "one tea"}]
+    assert [stored["value"] for stored in records] == [{"text": "one coffee"}, {"text": "one tea"}]
     assert records[0]["headers"] == records[1]["headers"]
     assert records[1]["key"] == {"text": "k"}
 
@@ -266,14 +266,14 @@ def test_json_is_folded(page: Page) -> None:
     """
     page.evaluate(layout, '{"a":{"b":[1,{}],"c":[]},"d":2}')
     pre = page.locator("#laid-out")
-    whole = '{\n  "a": {\n    "b": [\n      1,\n      {}\n    ],\n    "c": []\n  },\n  "d": 2\n}'
-    expect(pre).to_have_text(whole, use_inner_text=True)
+    laid_out = '{\n  "a": {\n    "b": [\n      1,\n      {}\n    ],\n    "c": []\n  },\n  "d": 2\n}'
+    expect(pre).to_have_text(laid_out, use_inner_text=True)
     folds = pre.get_by_role("button")
     expect(folds).to_have_count(3)
     folds.nth(1).click()
     expect(pre).to_have_text('{\n  "a": {},\n  "d": 2\n}', use_inner_text=True)
     folds.nth(1).click()
-    expect(pre).to_have_text(whole, use_inner_text=True)
+    expect(pre).to_have_text(laid_out, use_inner_text=True)
 
 
 def test_records_of_a_topic_are_deleted(
