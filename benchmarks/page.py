@@ -135,6 +135,7 @@ def main() -> int:
             page.close()
             requests[1] += sent
             pairs.append((without_us, with_us))
+        ratios = [with_ / without for without, with_ in pairs]
         print_line(
             {
                 "measurement": "page",
@@ -143,8 +144,8 @@ def main() -> int:
                 "groups": arguments.groups,
                 "p99_us_without": round(median(without for without, _ in pairs)),
                 "p99_us_with": round(median(with_ for _, with_ in pairs)),
-                "ratio": round(median(with_ / without for without, with_ in pairs), 2),
-                "ratio_worst": round(max(with_ / without for without, with_ in pairs), 2),
+                "ratio": round(median(ratios), 2),
+                "ratios": [round(ratio, 2) for ratio in ratios],
                 "requests_per_s_without": round(requests[0] / arguments.rounds / arguments.seconds),
                 "requests_per_s_with": round(requests[1] / arguments.rounds / arguments.seconds),
                 "broker_cpu_us_without": round(median(cpus_us[0]), 1),

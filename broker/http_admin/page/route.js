@@ -80,6 +80,6 @@ export function scrollToOpened() {
     list = (node.closest(".scroll") ?? document.body).getBoundingClientRect();
   if (top < Math.max(0, list.top) || bottom > Math.min(innerHeight, list.bottom))
     node.scrollIntoView({ block: "center" });
-  found.classList.add("found");
-  found.addEventListener("animationend", () => found.classList.remove("found"), { once: true });
+  node.classList.add("found");
+  node.addEventListener("animationend", () => node.classList.remove("found"), { once: true });
 }
