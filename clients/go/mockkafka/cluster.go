@@ -118,6 +118,7 @@ func (c *Cluster) checkBrokers(ctx context.Context, count int) error {
 func (c *Cluster) start(ctx context.Context, command []string) (err error) {
 	lines := &printedLines{isComplete: make(chan struct{})}
 	c.process = exec.Command(command[0], command[1:]...)
+	c.process.Env = inherited()
 	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = lines, c.log, stopTimeout
 	// Nothing is written to it. It closes with this program, also if that is killed, and ends the cluster.
 	if c.input, err = c.process.StdinPipe(); err != nil {

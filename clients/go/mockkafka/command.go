@@ -6,21 +6,23 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 var errNoProgram = errors.New(`mock-kafka: there is no cluster, and no program that starts one. Looked for
 - a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL
-- the option WithCommand
-- the path of a program in MOCK_KAFKA_COMMAND
+- a command in the options
+- a command in MOCK_KAFKA_COMMAND
 - mock-kafka, uvx, docker and podman on the PATH
 Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka`)
 
 // serveCommand returns the command that starts a cluster, by the first program that is there.
 func (o *options) serveCommand() ([]string, error) {
 	program := o.command
-	if path := os.Getenv("MOCK_KAFKA_COMMAND"); len(program) == 0 && path != "" {
-		program = []string{path}
+	if len(program) == 0 {
+		program = wordsOf(os.Getenv("MOCK_KAFKA_COMMAND"))
 	}
 	if len(program) == 0 && isOnPath("mock-kafka") {
 		program = []string{"mock-kafka"}
@@ -37,6 +39,30 @@ func (o *options) serveCommand() ([]string, error) {
 		}
 	}
 	return nil, errNoProgram
+}
+
+var (
+	word   = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
+	quoted = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+)
+
+// wordsOf splits a command as a shell does: at spaces outside of quotes.
+func wordsOf(command string) []string {
+	words := word.FindAllString(command, -1)
+	for i := range words {
+		words[i] = quoted.ReplaceAllString(words[i], "$1$2")
+	}
+	return words
+}
+
+// inherited returns the environment of the program. Variables of mock-kafka are for brokers that are started by hand.
+func inherited() (variables []string) {
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "MOCK_KAFKA_") {
+			variables = append(variables, variable)
+		}
+	}
+	return variables
 }
 
 func isOnPath(program string) bool {

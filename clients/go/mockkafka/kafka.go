@@ -276,6 +276,16 @@ func (k *Kafka) Hang(when When) *Fault {
 	return k.AddFault(when)
 }
 
+// Hold keeps requests until [Hold.Release], before they are handled, or with Hold: "before_response" after that.
+// Others go on; no clock releases them.
+func (k *Kafka) Hold(when When) *Hold {
+	k.t.Helper()
+	if when.Hold == "" {
+		when.Hold = "before_handling"
+	}
+	return &Hold{k.AddFault(when)}
+}
+
 // Throttle returns a throttle time, and mutes the connection for it unless Mute is false.
 func (k *Kafka) Throttle(duration time.Duration, when When) *Fault {
 	k.t.Helper()
@@ -309,13 +319,42 @@ func (f *Fault) Count() int {
 	return int(f.now().Fired)
 }
 
+// MatchCount returns the number of requests that matched, whether the rule fired or not.
+func (f *Fault) MatchCount() int {
+	f.kafka.t.Helper()
+	return int(f.now().Matched)
+}
+
+// IsArmed says whether the rule can match the next request. It cannot before the rule in After has fired.
+func (f *Fault) IsArmed() bool {
+	f.kafka.t.Helper()
+	return f.now().IsArmed
+}
+
 // IsUsedUp says whether the rule can never fire again.
 func (f *Fault) IsUsedUp() bool {
 	f.kafka.t.Helper()
 	return f.now().IsUsedUp
 }
 
-// Remove removes the rule.
+// Wait returns when the rule has fired on `count` requests. It fails the test after the timeout of
+// [Kafka.Within].
+func (f *Fault) Wait(count int) {
+	f.kafka.t.Helper()
+	f.wait(WaitForFaultQuery{Fired: Ptr(int64(count))}, fmt.Sprintf("fire %d times", count))
+}
+
+func (f *Fault) wait(query WaitForFaultQuery, expected string) {
+	f.kafka.t.Helper()
+	query.TimeoutMS = Ptr(int(f.kafka.timeout.Milliseconds()))
+	if must[*FaultView](f.kafka)(f.kafka.Admin.WaitForFault(f.kafka.ctx, f.ID, query)) == nil {
+		now := f.now()
+		f.kafka.t.Fatalf("mock-kafka: rule %d did not %s in %v: it matched %d requests, fired on %d and holds %d",
+			f.ID, expected, f.kafka.timeout, now.Matched, now.Fired, now.Held)
+	}
+}
+
+// Remove removes the rule. Responses that it delays stay delayed, requests that it holds go on.
 func (f *Fault) Remove() {
 	f.kafka.t.Helper()
 	f.kafka.check(f.kafka.Admin.RemoveFault(f.kafka.ctx, f.ID))
@@ -330,4 +369,34 @@ func (f *Fault) now() (found FaultView) {
 	}
 	f.kafka.check(fmt.Errorf("mock-kafka: rule %d was removed, or the cluster was reset", f.ID))
 	return found
+}
+
+// Hold is a rule that holds requests until they are released.
+type Hold struct{ *Fault }
+
+// HeldCount returns the number of requests that it holds.
+func (h *Hold) HeldCount() int {
+	h.kafka.t.Helper()
+	return int(h.now().Held)
+}
+
+// Wait returns when the rule holds `count` requests at the same time. It fails the test after the timeout of
+// [Kafka.Within].
+func (h *Hold) Wait(count int) {
+	h.kafka.t.Helper()
+	h.wait(WaitForFaultQuery{Held: int64(count)}, fmt.Sprintf("hold %d requests", count))
+}
+
+// Release has all requests go on, and the rule holds no others. What they do has happened when this returns,
+// and their responses are sent.
+func (h *Hold) Release() {
+	h.kafka.t.Helper()
+	must[FaultView](h.kafka)(h.kafka.Admin.ReleaseHeld(h.kafka.ctx, h.ID, ReleaseBody{}))
+}
+
+// ReleaseOldest has the oldest `count` requests go on.
+func (h *Hold) ReleaseOldest(count int) {
+	h.kafka.t.Helper()
+	body := ReleaseBody{Count: Ptr(int64(count))}
+	must[FaultView](h.kafka)(h.kafka.Admin.ReleaseHeld(h.kafka.ctx, h.ID, body))
 }

@@ -177,3 +177,32 @@ func TestARequestThatIsRefusedForEverFails(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 }
+
+func TestAHeldRequestGoesOnWhenItIsReleased(t *testing.T) {
+	t.Parallel()
+	kafka := mockkafka.Start(t)
+	c := client(t, kafka)
+	send(t, c, "orders", "coffee")
+	held := kafka.Hold(mockkafka.When{API: mockkafka.APIProduce, Hold: "before_response", Where: map[string]any{
+		"topic_data[].name": map[string]any{"matches": "ord.*"},
+		"topic_data[].partition_data[].records.batches[].compression": []string{"none", "snappy"},
+	}})
+	result := make(chan error, 1)
+	c.Produce(deadline(t), &kgo.Record{Topic: "orders", Value: []byte("tea")}, func(_ *kgo.Record, err error) { result <- err })
+	held.Wait(1)
+	kafka.Advance(20 * time.Second)
+	if count, stored := held.HeldCount(), len(kafka.Records("orders")); count != 1 || stored != 2 || len(result) != 0 {
+		t.Errorf("%d requests are held, %d records are stored, %d results", count, stored, len(result))
+	}
+	held.ReleaseOldest(1)
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	refused := kafka.Fail(mockkafka.ErrorNotLeaderOrFollower, mockkafka.When{API: mockkafka.APIProduce, Times: 1})
+	held.Release()
+	send(t, c, "orders", "juice")
+	refused.Wait(1)
+	if refused.MatchCount() != 1 || refused.IsArmed() || !held.IsUsedUp() {
+		t.Errorf("rules: %+v", kafka.Faults())
+	}
+}

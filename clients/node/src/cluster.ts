@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { AdminPort } from './admin_port.js';
 import { clusterCommand, type ClusterCommand, StartError, type StartOptions } from './cluster_command.js';
 
 const LOG_LINES_MAX = 10_000;
@@ -33,8 +34,11 @@ export async function startCluster(options: StartOptions): Promise<StartedCluste
   const token = given === undefined ? {} : { token: `${given}` };
   if (bootstrapServers && adminUrl) {
     const cluster = { bootstrapServers, adminUrl, ...token, settings: {}, log: [] };
+    await checkBrokers(cluster, options.brokers);
     return { cluster, stop: async () => {} };
   }
+  if (bootstrapServers || adminUrl)
+    throw new StartError('set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none');
   const command = await clusterCommand(options);
   const log: string[] = [];
   const child = spawnCluster(command, log);
@@ -50,6 +54,16 @@ export async function startCluster(options: StartOptions): Promise<StartedCluste
     log,
   };
   return { cluster, stop: () => stop(child) };
+}
+
+/** Refuse a running cluster with another number of brokers than the options have, if they do. */
+async function checkBrokers({ adminUrl, token }: Cluster, count?: number): Promise<void> {
+  if (count === undefined) return;
+  const brokers = await new AdminPort(adminUrl, token).ask('GET', '/v1/brokers');
+  if (brokers.length !== count)
+    throw new StartError(
+      `the cluster at ${adminUrl} has ${brokers.length} brokers, and the test asks for ${count}`,
+    );
 }
 
 function spawnCluster({ words: [program = '', ...rest] }: ClusterCommand, log: string[]): ChildProcess {

@@ -47,10 +47,12 @@ export async function clusterCommand(options: StartOptions): Promise<ClusterComm
   const engine = ['docker', 'podman'].find(findProgram);
   if (engine) return await containerCommand(engine, options);
   throw new StartError(
-    'no mock-kafka: looked for the option command, for MOCK_KAFKA_COMMAND, ' +
-      'and for mock-kafka, uvx, docker and podman on the PATH.\n' +
-      `Install it with \`uv tool install mock-kafka==${version}\` or \`pipx install mock-kafka==${version}\`, ` +
-      'or set MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL to those of a running cluster.',
+    `there is no cluster, and no program that starts one. Looked for
+- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL
+- a command in the options
+- a command in MOCK_KAFKA_COMMAND
+- mock-kafka, uvx, docker and podman on the PATH
+Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka`,
   );
 }
 

@@ -1,7 +1,13 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { FaultRule, FaultView } from './admin_schema.js';
 import type { MockKafka } from './mock_kafka.js';
 
 export type { FaultRule };
+
+/** What was waited for did not happen; the message has what there was instead. */
+export class WaitTimeoutError extends Error {
+  override readonly name = 'WaitTimeoutError';
+}
 
 /** Which requests a rule matches, and on which of these it fires. */
 export type When = Pick<
@@ -13,6 +19,9 @@ export type When = Pick<
   | 'partition'
   | 'group'
   | 'transactional_id'
+  | 'resource'
+  | 'topic_id'
+  | 'where'
   | 'broker'
   | 'client_id'
   | 'user'
@@ -22,6 +31,8 @@ export type When = Pick<
   | 'nth'
   | 'every'
   | 'skip'
+  | 'after'
+  | 'until'
   | 'after_ms'
   | 'until_ms'
   | 'probability'
@@ -32,38 +43,94 @@ export type When = Pick<
 export class Fault {
   readonly id: number;
   readonly rule: FaultRule;
-  readonly #kafka: MockKafka;
+  protected readonly kafka: MockKafka;
 
   constructor(kafka: MockKafka, view: FaultView) {
-    this.#kafka = kafka;
+    this.kafka = kafka;
     this.id = view.id;
     this.rule = view.rule;
   }
 
   /** Return on how many requests it has fired. */
   async count(): Promise<number> {
-    return (await this.#now()).fired;
+    return (await this.now()).fired;
   }
 
   /** Return how many requests matched, whether it fired or not. */
   async matchCount(): Promise<number> {
-    return (await this.#now()).matched;
+    return (await this.now()).matched;
+  }
+
+  /** Return whether it can match the next request: not before the rule in `after` has fired. */
+  async isArmed(): Promise<boolean> {
+    return (await this.now()).is_armed;
   }
 
   /** Return whether it can never fire again. */
   async isUsedUp(): Promise<boolean> {
-    return (await this.#now()).is_used_up;
+    return (await this.now()).is_used_up;
   }
 
-  /** Remove it; responses that it delays stay delayed. */
+  /**
+   * Return when it has fired on `count` requests.
+   * @throws WaitTimeoutError if it has not for `timeout_ms`, by default 10,000
+   */
+  wait(count = 1, options: { timeout_ms?: number } = {}): Promise<void> {
+    return this.waitUntil({ fired: count }, `fire ${count} times`, options);
+  }
+
+  /** @internal */
+  protected async waitUntil(
+    query: { fired?: number; held?: number },
+    expected: string,
+    { timeout_ms = 10_000 }: { timeout_ms?: number },
+  ): Promise<void> {
+    const parameters = { path: { id: this.id }, query: { ...query, timeout_ms } };
+    if (await this.kafka.ask('GET', '/v1/faults/{id}/wait', parameters)) return;
+    const { matched, fired, held } = await this.now();
+    const seen = `it matched ${matched} requests, fired on ${fired} and holds ${held}`;
+    throw new WaitTimeoutError(`rule ${this.id} did not ${expected} in ${timeout_ms} ms: ${seen}`);
+  }
+
+  /** Remove it; responses that it delays stay delayed, requests that it holds go on. */
   remove(): Promise<void> {
-    return this.#kafka.ask('DELETE', '/v1/faults/{id}', { path: { id: this.id } });
+    return this.kafka.ask('DELETE', '/v1/faults/{id}', { path: { id: this.id } });
   }
 
-  async #now(): Promise<FaultView> {
-    const found = (await this.#kafka.ask('GET', '/v1/faults')).find(({ id }) => id === this.id);
+  /** @internal */
+  protected async now(): Promise<FaultView> {
+    const found = (await this.kafka.ask('GET', '/v1/faults')).find(({ id }) => id === this.id);
     if (!found)
-      throw new Error(`fault ${this.id} ${JSON.stringify(this.rule)} was removed, or the cluster was reset`);
+      throw new Error(`rule ${this.id} ${JSON.stringify(this.rule)} was removed, or the cluster was reset`);
     return found;
+  }
+}
+
+/** A rule that holds requests until they are released. `await using` releases all at the end of the block. */
+export class Hold extends Fault {
+  /** Return how many requests it holds. */
+  async heldCount(): Promise<number> {
+    return (await this.now()).held;
+  }
+
+  /**
+   * Return when it holds `count` requests at the same time.
+   * @throws WaitTimeoutError if it does not for `timeout_ms`, by default 10,000
+   */
+  override wait(count = 1, options: { timeout_ms?: number } = {}): Promise<void> {
+    return this.waitUntil({ held: count }, `hold ${count} requests`, options);
+  }
+
+  /**
+   * Have the oldest `count` requests go on; by default all, and the rule holds no others. What they do has happened
+   * when the promise is fulfilled, and their responses are sent.
+   */
+  async release(count?: number): Promise<void> {
+    const body = count === undefined ? {} : { count };
+    await this.kafka.ask('POST', '/v1/faults/{id}/release', { path: { id: this.id }, body });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
   }
 }

@@ -4,7 +4,7 @@ import { AdminPort } from './admin_port.js';
 import type * as documents from './admin_schema.js';
 import { type Cluster, startCluster } from './cluster.js';
 import type { StartOptions } from './cluster_command.js';
-import { Fault, type FaultRule, type When } from './fault.js';
+import { Fault, type FaultRule, Hold, WaitTimeoutError, type When } from './fault.js';
 import { lineOf, type Request, type RequestFilter } from './journal.js';
 import { type NewRecord, recordBody, type StoredRecord, storedRecord } from './records.js';
 
@@ -26,11 +26,6 @@ export interface QuotaEntity {
   user?: string | null;
   client_id?: string | null;
   ip?: string | null;
-}
-
-/** What was waited for did not happen; the message has what there was instead. */
-export class WaitTimeoutError extends Error {
-  override readonly name = 'WaitTimeoutError';
 }
 
 /**
@@ -111,7 +106,13 @@ export class MockKafka {
   // Faults ---------------------------------------------------------------------------------------------------------
 
   /** Return an error for everything that the request names, and do not handle it, unless `at` is before_response. */
-  fail(rule: When & { error: NonNullable<FaultRule['error']>; at?: FaultRule['at'] }): Promise<Fault> {
+  fail(
+    rule: When & {
+      error: NonNullable<FaultRule['error']>;
+      at?: FaultRule['at'];
+      level?: FaultRule['level'];
+    },
+  ): Promise<Fault> {
     return this.addFault(rule);
   }
 
@@ -154,6 +155,17 @@ export class MockKafka {
     return this.addFault({ ...rule, hang: at });
   }
 
+  /**
+   * Hold requests until `release()`, while others go on; no clock releases them. With `at: 'before_response'` they are
+   * handled first.
+   */
+  async hold({
+    at = 'before_handling',
+    ...rule
+  }: When & { at?: NonNullable<FaultRule['hold']> } = {}): Promise<Hold> {
+    return (await this.addFault({ ...rule, hold: at })) as Hold;
+  }
+
   /** Return a throttle time, and mute the connection for it unless `mute` is false. */
   throttle(rule: When & { throttle_time_ms: number; mute?: boolean }): Promise<Fault> {
     return this.addFault({ mute: true, ...rule });
@@ -161,18 +173,22 @@ export class MockKafka {
 
   /** Add a rule with any of its fields. */
   async addFault(rule: FaultRule): Promise<Fault> {
-    return new Fault(this, (await this.ask('POST', '/v1/faults', { body: rule })) as documents.FaultView);
+    return this.#faultOf((await this.ask('POST', '/v1/faults', { body: rule })) as documents.FaultView);
   }
 
   /** Add all rules, or none if one is invalid. */
   async addFaults(rules: FaultRule[]): Promise<Fault[]> {
     const added = (await this.ask('POST', '/v1/faults', { body: rules })) as documents.FaultView[];
-    return added.map((view) => new Fault(this, view));
+    return added.map((view) => this.#faultOf(view));
   }
 
   /** Return all rules in the order of their evaluation, also those that are used up. */
   async faults(): Promise<Fault[]> {
-    return (await this.ask('GET', '/v1/faults')).map((view) => new Fault(this, view));
+    return (await this.ask('GET', '/v1/faults')).map((view) => this.#faultOf(view));
+  }
+
+  #faultOf(view: documents.FaultView): Fault {
+    return new (view.rule.hold ? Hold : Fault)(this, view);
   }
 
   clearFaults(): Promise<void> {

@@ -70,6 +70,31 @@ describe('faults', () => {
     assert.equal(rules[7].error, 'NONE');
   });
 
+  test('a held request goes on when it is released', async () => {
+    await kafka.createTopic('orders');
+    await kafka.createTopic('invoices');
+    const where = { 'topic_data[].name': { matches: 'ord.*' } };
+    const held = await kafka.hold({ api: 'Produce', at: 'before_response', where });
+    const sent = send('one coffee');
+    await held.wait();
+    await kafka.advance({ seconds: 20 });
+    await withProducer((producer) => producer.send({ topic: 'invoices', messages: [{ value: '1' }] }));
+    assert.deepEqual([await held.heldCount(), (await kafka.records('orders')).length], [1, 1]);
+    await held.release(1);
+    await sent;
+    const refused = await kafka.fail({ api: 'Produce', error: 'NOT_LEADER_OR_FOLLOWER', times: 1 });
+    await assert.rejects(refused.wait(2, { timeout_ms: 1 }), (error) => {
+      assert.ok(error instanceof WaitTimeoutError);
+      assert.match(error.message, /rule 2 did not fire 2 times in 1 ms: it matched 0 requests, fired on 0 and holds 0/);
+      return true;
+    });
+    await held[Symbol.asyncDispose]();
+    await send('tea');
+    await refused.wait();
+    assert.deepEqual([await held.isUsedUp(), await refused.isArmed()], [true, false]);
+    assert.ok((await kafka.faults())[0] instanceof held.constructor);
+  });
+
   test('a misspelt API is an error with the closest name', async () => {
     await assert.rejects(kafka.fail({ api: 'Produc', error: 'NONE' }), (error) => {
       assert.ok(error instanceof MockKafkaError && error instanceof Error);

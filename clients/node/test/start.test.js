@@ -73,9 +73,11 @@ test('without a program the error lists what was looked for', async () => {
   process.env.PATH = tmpdir();
   await assert.rejects(MockKafka.start(), (error) => {
     assert.ok(error instanceof StartError);
-    assert.match(error.message, /MOCK_KAFKA_COMMAND, and for mock-kafka, uvx, docker and podman.*\nInstall it with/);
+    assert.match(error.message, /MOCK_KAFKA_COMMAND\n- mock-kafka, uvx, docker and podman.*\nInstall it with/);
     return true;
   });
+  process.env.MOCK_KAFKA_ADMIN_URL = 'http://127.0.0.1:1';
+  await assert.rejects(MockKafka.start(), /set both/);
 });
 
 test('a failed start has the standard error', async () => {
@@ -95,6 +97,7 @@ test('a cluster that the environment names is used and not stopped', async () =>
   started.push(running);
   process.env.MOCK_KAFKA_BOOTSTRAP_SERVERS = running.bootstrapServers;
   process.env.MOCK_KAFKA_ADMIN_URL = running.adminUrl;
+  await assert.rejects(MockKafka.start({ brokers: 3 }), /has 1 brokers, and the test asks for 3/);
   const kafka = await MockKafka.start({ command: '/nowhere' });
   await kafka.createTopic('orders');
   await kafka.stop();

@@ -89,7 +89,12 @@ struct Process {
 
 impl Process {
     fn start(command: &[String]) -> Result<Process> {
-        let mut child = Command::new(&command[0])
+        let mut program = Command::new(&command[0]);
+        // These variables are for brokers that are started by hand.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MOCK_KAFKA_")) {
+            program.env_remove(name);
+        }
+        let mut child = program
             .args(&command[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -6,8 +6,8 @@ use std::path::Path;
 
 const NO_PROGRAM: &str = "there is no cluster, and no program that starts one. Looked for
 - a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL
-- the command of the builder
-- the path of a program in MOCK_KAFKA_COMMAND
+- a command in the options
+- a command in MOCK_KAFKA_COMMAND
 - mock-kafka, uvx, docker and podman on the PATH
 Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
 
@@ -21,8 +21,9 @@ pub(crate) fn serve_command(settings: &Settings) -> Result<Vec<String>> {
     if !settings.command.is_empty() {
         return Ok(with_arguments(settings.command.clone(), settings, 0, 0));
     }
-    if let Some(program) = variable("MOCK_KAFKA_COMMAND") {
-        return Ok(with_arguments(vec![program], settings, 0, 0));
+    let words = words_of(&variable("MOCK_KAFKA_COMMAND").unwrap_or_default());
+    if !words.is_empty() {
+        return Ok(with_arguments(words, settings, 0, 0));
     }
     if is_on_path("mock-kafka") {
         return Ok(with_arguments(vec!["mock-kafka".into()], settings, 0, 0));
@@ -34,6 +35,25 @@ pub(crate) fn serve_command(settings: &Settings) -> Result<Vec<String>> {
         Some(engine) => container_command(engine, settings),
         None => Err(Error::NotStarted(NO_PROGRAM.into())),
     }
+}
+
+/// Splits a command as a shell does: at spaces outside of quotes.
+fn words_of(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in command.chars() {
+        if quote == Some(letter) {
+            quote = None;
+        } else if quote.is_none() && (letter == '"' || letter == '\'') {
+            quote = Some(letter);
+            word.get_or_insert_default();
+        } else if quote.is_none() && letter.is_whitespace() {
+            words.extend(word.take());
+        } else {
+            word.get_or_insert_default().push(letter);
+        }
+    }
+    words.extend(word);
+    words
 }
 
 fn is_on_path(program: &str) -> bool {
@@ -89,4 +109,13 @@ fn free_ports(count: u16) -> Option<u16> {
     let last = port.checked_add(count - 1)?;
     let others: Vec<_> = (port + 1..=last).map(|port| TcpListener::bind(("127.0.0.1", port))).collect();
     others.iter().all(|listener| listener.is_ok()).then_some(port)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_command_has_words_and_quotes() {
+        let words = super::words_of(" '/opt/my programs/mock-kafka'  --a=\"b c\" '' ");
+        assert_eq!(words, ["/opt/my programs/mock-kafka", "--a=b c", ""]);
+    }
 }

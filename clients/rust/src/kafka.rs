@@ -268,6 +268,13 @@ impl MockKafka {
         self.add_fault(when.hang(hang))
     }
 
+    /// Holds requests until they are released, before they are handled, or with `when().hold("before_response")` after
+    /// that. Others go on; no clock releases them, but the drop of what this returns does.
+    pub fn hold(&self, when: When) -> Result<Hold> {
+        let hold = when.hold.clone().unwrap_or("before_handling".into());
+        Ok(Hold(self.add_fault(when.hold(hold))?))
+    }
+
     /// Returns a throttle time, and mutes the connection for it unless `mute` is false.
     pub fn throttle(&self, duration: Duration, when: When) -> Result<Fault> {
         self.add_fault(when.throttle_time_ms(milliseconds(duration)))
@@ -276,7 +283,7 @@ impl MockKafka {
     /// Adds a rule after all others.
     pub fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
         let FaultView { id, rule, .. } = self.admin.send("POST", "/v1/faults", None::<&()>, Some(&rule))?;
-        Ok(Fault { id, rule, admin: self.admin.clone() })
+        Ok(Fault { id, rule, admin: self.admin.clone(), timeout: self.timeout })
     }
 
     /// All rules in the order of their evaluation, with the numbers of requests on which they fired.
@@ -326,6 +333,7 @@ pub struct Fault {
     pub id: i64,
     pub rule: FaultRule,
     admin: Admin,
+    timeout: Duration,
 }
 
 impl Fault {
@@ -334,12 +342,39 @@ impl Fault {
         Ok(self.now()?.fired)
     }
 
+    /// The number of requests that matched, whether the rule fired or not.
+    pub fn match_count(&self) -> Result<i64> {
+        Ok(self.now()?.matched)
+    }
+
+    /// Whether the rule can match the next request. It cannot before the rule in `after` has fired.
+    pub fn is_armed(&self) -> Result<bool> {
+        Ok(self.now()?.is_armed)
+    }
+
     /// Whether the rule can never fire again.
     pub fn is_used_up(&self) -> Result<bool> {
         Ok(self.now()?.is_used_up)
     }
 
-    /// Removes the rule.
+    /// Returns when the rule has fired on `count` requests, or fails after the timeout of the cluster.
+    pub fn wait(&self, count: i64) -> Result<()> {
+        self.wait_until(WaitForFaultQuery::default().fired(count), &format!("fire {count} times"))
+    }
+
+    fn wait_until(&self, query: WaitForFaultQuery, expected: &str) -> Result<()> {
+        let query = query.timeout_ms(milliseconds(self.timeout));
+        if self.admin.wait_for_fault(self.id, &query)?.is_some() {
+            return Ok(());
+        }
+        let FaultView { matched, fired, held, .. } = self.now()?;
+        Err(Error::Timeout(format!(
+            "rule {} did not {expected} in {:?}: it matched {matched} requests, fired on {fired} and holds {held}",
+            self.id, self.timeout
+        )))
+    }
+
+    /// Removes the rule. Responses that it delays stay delayed, requests that it holds go on.
     pub fn remove(&self) -> Result<()> {
         self.admin.remove_fault(self.id)
     }
@@ -348,6 +383,47 @@ impl Fault {
         let found = self.admin.list_faults()?.into_iter().find(|fault| fault.id == self.id);
         let text = format!("rule {} was removed, or the cluster was reset", self.id);
         found.ok_or(Error::NoResponse(text))
+    }
+}
+
+/// A rule that holds requests until they are released. When it is dropped, all are.
+#[must_use = "it releases the requests when it is dropped"]
+pub struct Hold(Fault);
+
+impl std::ops::Deref for Hold {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl Hold {
+    /// The number of requests that it holds.
+    pub fn held_count(&self) -> Result<i64> {
+        Ok(self.now()?.held)
+    }
+
+    /// Returns when the rule holds `count` requests at the same time, or fails after the timeout of the cluster.
+    pub fn wait(&self, count: i64) -> Result<()> {
+        self.wait_until(WaitForFaultQuery::default().held(count), &format!("hold {count} requests"))
+    }
+
+    /// Has all requests go on, and the rule holds no others. What they do has happened when this returns, and their
+    /// responses are sent.
+    pub fn release(&self) -> Result<()> {
+        self.admin.release_held(self.id, &ReleaseBody::default()).map(drop)
+    }
+
+    /// Has the oldest `count` requests go on.
+    pub fn release_oldest(&self, count: i64) -> Result<()> {
+        self.admin.release_held(self.id, &ReleaseBody::default().count(count)).map(drop)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let _ = self.release(); // the rule may be removed already, by a reset also
     }
 }
 

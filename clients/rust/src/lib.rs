@@ -43,9 +43,10 @@ mod requests;
 pub use admin::Admin;
 pub use error::{Error, Result};
 pub use generated::*;
-pub use kafka::{when, Builder, Fault, MockKafka, When};
+pub use kafka::{when, Builder, Fault, Hold, MockKafka, When};
 pub use records::{NewRecord, Record};
 pub use requests::{Request, RequestFilter};
+pub use serde_json::json;
 
 pub(crate) use admin::path;
 

@@ -21,6 +21,12 @@ export async function faults(): Promise<number> {
   await kafka.dropResponse({ clientId: 'shop' });
   // @ts-expect-error there is no such field
   await kafka.addFault({ api: 'Fetch', delay: 5 });
+  await using held = await kafka.hold({ api, at: 'before_response', where: { 'topic_data[].name': 'orders' } });
+  await held.wait(2, { timeout_ms: 500 });
+  await held.release(1);
+  await kafka.hang({ after: 'moved', until: 'synced', resource: 'alice', topic_id: '11111111-2222-3333-4444-555555555555' });
+  // @ts-expect-error requests are held before they are handled, or before the response
+  await kafka.hold({ at: 'within_response' });
   return await fault.count();
 }
 

@@ -1,4 +1,4 @@
-use mock_kafka::{when, MockKafka, RequestFilter};
+use mock_kafka::{json, when, MockKafka, RequestFilter};
 use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
 use rskafka::client::ClientBuilder;
 use rskafka::record::Record;
@@ -77,4 +77,26 @@ async fn a_delayed_response_waits_for_the_clock() {
     .unwrap();
     sent.await.unwrap().unwrap();
     kafka.wait_for_request(&RequestFilter::default().api("Produce").outcome("responded")).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_request_goes_on_when_it_is_released() {
+    let kafka = MockKafka::start().unwrap();
+    kafka.create_topic("orders", 1).unwrap();
+    let orders = orders(&kafka).await;
+    let conditions = json!({"topic_data[].partition_data[].records.batches[].record_count": {"min": 2}});
+    let held = kafka.hold(when().api("Produce").r#where(conditions).hold("before_response")).unwrap();
+    orders.produce(vec![record("coffee")], Compression::NoCompression).await.unwrap();
+    let both = vec![record("tea"), record("juice")];
+    let sent = tokio::spawn(async move { orders.produce(both, Compression::NoCompression).await });
+    held.wait(1).unwrap();
+    kafka.advance(Duration::from_secs(20)).unwrap();
+    assert_eq!((held.held_count().unwrap(), held.match_count().unwrap()), (1, 1));
+    assert_eq!(kafka.records("orders").unwrap().len(), 3);
+    assert!(!sent.is_finished());
+    held.release_oldest(1).unwrap();
+    assert_eq!(sent.await.unwrap().unwrap(), [1, 2]);
+    assert!(held.is_armed().unwrap());
+    drop(held);
+    assert!(kafka.faults().unwrap()[0].is_used_up);
 }

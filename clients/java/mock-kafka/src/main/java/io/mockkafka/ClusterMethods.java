@@ -56,7 +56,7 @@ import org.apache.kafka.common.TopicPartition;
  * <p>Methods for faults add a rule. It names the requests ({@link Fault#on}), the method what happens.
  */
 public abstract class ClusterMethods {
-    private static final Duration WAIT = Duration.ofSeconds(10);
+    static final Duration WAIT = Duration.ofSeconds(10);
     private static final int RECORDS_PER_RESPONSE = 10_000;
     private static final int REQUESTS_IN_ERROR = 10;
 
@@ -104,14 +104,27 @@ public abstract class ClusterMethods {
         return addFault(copy(when).drop(FaultRule.Drop.BEFORE_HANDLING));
     }
 
-    /** Handle the request, and close the connection instead of sending the response. */
+    /**
+     * Handle the request, and close the connection instead of sending the response. With
+     * {@code dropAfterBytes} this many bytes of the response are sent first.
+     */
     public Fault dropResponse(FaultRule when) {
-        return addFault(copy(when).drop(FaultRule.Drop.BEFORE_RESPONSE));
+        boolean isCut = when.dropAfterBytes() != null;
+        return addFault(copy(when).drop(isCut ? FaultRule.Drop.WITHIN_RESPONSE : FaultRule.Drop.BEFORE_RESPONSE));
     }
 
-    /** Handle the request, but never respond. */
+    /** Handle the request, but never respond; with {@code hang(BEFORE_HANDLING)} do not handle it. */
     public Fault hang(FaultRule when) {
-        return addFault(copy(when).hang(FaultRule.Hang.BEFORE_RESPONSE));
+        return addFault(when.hang() == null ? copy(when).hang(FaultRule.Hang.BEFORE_RESPONSE) : when);
+    }
+
+    /**
+     * Hold requests until {@link Hold#release}, while others go on; no clock releases them. With
+     * {@code hold(BEFORE_RESPONSE)} they are handled first.
+     */
+    public Hold hold(FaultRule when) {
+        FaultRule rule = when.hold() == null ? copy(when).hold(FaultRule.Hold.BEFORE_HANDLING) : when;
+        return (Hold) addFault(rule);
     }
 
     /** Return a throttle time, and mute the connection for it. */
@@ -121,20 +134,24 @@ public abstract class ClusterMethods {
 
     /** Add a rule with any of the fields of a rule. */
     public Fault addFault(FaultRule rule) {
-        return new Fault(this, AdminPort.copy(admin().addFaults(rule), FaultView.class));
+        return fault(AdminPort.copy(admin().addFaults(rule), FaultView.class));
     }
 
     /** Return all rules in the order of their evaluation, including those that are used up. */
     public List<Fault> faults() {
-        return admin().listFaults().stream().map(view -> new Fault(this, view)).collect(Collectors.toList());
+        return admin().listFaults().stream().map(this::fault).collect(Collectors.toList());
     }
 
-    /** Remove all rules; responses that they delay stay delayed. */
+    private Fault fault(FaultView view) {
+        return view.rule().hold() == null ? new Fault(this, view) : new Hold(this, view);
+    }
+
+    /** Remove all rules; responses that they delay stay delayed, requests that they hold go on. */
     public void clearFaults() {
         admin().clearFaults();
     }
 
-    private static int millis(Duration duration) {
+    static int millis(Duration duration) {
         return Math.toIntExact(duration.toMillis());
     }
 

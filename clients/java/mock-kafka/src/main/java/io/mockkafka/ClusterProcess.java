@@ -32,7 +32,10 @@ final class ClusterProcess implements AutoCloseable {
     ClusterProcess(List<String> command) {
         this.command = command;
         try {
-            process = new ProcessBuilder(command).start();
+            ProcessBuilder program = new ProcessBuilder(command);
+            // These variables are for brokers that are started by hand.
+            program.environment().keySet().removeIf(name -> name.startsWith("MOCK_KAFKA_"));
+            process = program.start();
         } catch (IOException error) {
             throw new MockKafkaException("mock-kafka can't be started: " + error.getMessage(), error);
         }

@@ -3,10 +3,12 @@ package io.mockkafka;
 import io.mockkafka.admin.Api;
 import io.mockkafka.admin.FaultRule;
 import io.mockkafka.admin.FaultView;
+import io.mockkafka.admin.WaitForFaultQuery;
+import java.time.Duration;
 
 /** A fault rule of a running cluster. */
-public final class Fault {
-    private final ClusterMethods kafka;
+public class Fault {
+    final ClusterMethods kafka;
     private final FaultView added;
 
     Fault(ClusterMethods kafka, FaultView added) {
@@ -42,22 +44,49 @@ public final class Fault {
         return now().matched();
     }
 
+    /** Ask the cluster whether the rule can match the next request: not before the rule in {@code after} has fired. */
+    public boolean isArmed() {
+        return now().isArmed();
+    }
+
     /** Ask the cluster whether the rule can never fire again. */
     public boolean isUsedUp() {
         return now().isUsedUp();
     }
 
-    /** Remove the rule; responses that it delays stay delayed. */
+    /** Wait until the rule has fired on {@code count} requests, for 10 s. */
+    public void await(int count) {
+        await(count, ClusterMethods.WAIT);
+    }
+
+    /**
+     * Wait until the rule has fired on {@code count} requests.
+     *
+     * @throws AssertionError it has not for this long
+     */
+    public void await(int count, Duration timeout) {
+        await(new WaitForFaultQuery().fired(count), "fire " + count + " times", timeout);
+    }
+
+    final void await(WaitForFaultQuery query, String expected, Duration timeout) {
+        if (kafka.admin().waitForFault(id(), query.timeoutMs(ClusterMethods.millis(timeout))) == null) {
+            FaultView now = now();
+            throw new AssertionError("rule " + id() + " did not " + expected + " in " + timeout + ": it matched "
+                    + now.matched() + " requests, fired on " + now.fired() + " and holds " + now.held());
+        }
+    }
+
+    /** Remove the rule; responses that it delays stay delayed, requests that it holds go on. */
     public void remove() {
         kafka.admin().removeFault(id());
     }
 
     @Override
     public String toString() {
-        return "fault " + id() + ": " + rule();
+        return "rule " + id() + ": " + rule();
     }
 
-    private FaultView now() {
+    final FaultView now() {
         return kafka.admin().listFaults().stream()
                 .filter(fault -> fault.id() == id())
                 .findFirst()

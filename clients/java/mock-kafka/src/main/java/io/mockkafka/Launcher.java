@@ -11,11 +11,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Find the program, and return the command that starts it. */
 final class Launcher {
     private static final List<String> ENGINES = List.of("docker", "podman");
     private static final int PORT_ATTEMPTS = 50;
+    private static final String NO_PROGRAM = "there is no cluster, and no program that starts one. Looked for\n"
+            + "- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n"
+            + "- a command in the options\n"
+            + "- a command in MOCK_KAFKA_COMMAND\n"
+            + "- mock-kafka, uvx, docker and podman on the PATH\n"
+            + "Install it with Python 3.11 or newer: pip install path/to/mock-kafka,"
+            + " or uv tool install path/to/mock-kafka";
 
     private final MockKafkaOptions options;
     private final Map<String, String> environment;
@@ -51,9 +60,9 @@ final class Launcher {
         if (!options.command().isEmpty()) {
             return options.command();
         }
-        String named = environment.getOrDefault("MOCK_KAFKA_COMMAND", "");
-        if (!named.isEmpty()) {
-            return List.of(named);
+        List<String> words = words(environment.getOrDefault("MOCK_KAFKA_COMMAND", ""));
+        if (!words.isEmpty()) {
+            return words;
         }
         if (find("mock-kafka") != null) {
             return List.of(find("mock-kafka"));
@@ -61,14 +70,17 @@ final class Launcher {
         return find("uvx") == null ? null : List.of(find("uvx"), "mock-kafka==" + AdminApi.VERSION);
     }
 
+    /** Split a command as a shell does: at spaces outside of quotes. */
+    private static List<String> words(String command) {
+        return Pattern.compile("(?:\"[^\"]*\"|'[^']*'|[^\\s\"'])+").matcher(command).results()
+                .map(word -> word.group().replaceAll("\"([^\"]*)\"|'([^']*)'", "$1$2"))
+                .collect(Collectors.toList());
+    }
+
     /** Return the command of a container whose ports are those of this machine, so it can advertise them. */
     private List<String> containerCommand() {
         String engine = ENGINES.stream().map(this::find).filter(path -> path != null).findFirst()
-                .orElseThrow(() -> new MockKafkaException("mock-kafka is not here. Looked for: a command in the options;"
-                        + " MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL of a running cluster;"
-                        + " MOCK_KAFKA_COMMAND; mock-kafka, uvx, docker and podman on the PATH ("
-                        + environment.getOrDefault("PATH", "") + ")."
-                        + " Install it with: uv tool install mock-kafka==" + AdminApi.VERSION, null));
+                .orElseThrow(() -> new MockKafkaException(NO_PROGRAM, null));
         int ports = options.brokers() + 1;
         int first = freePorts(ports);
         int adminPort = first + options.brokers();

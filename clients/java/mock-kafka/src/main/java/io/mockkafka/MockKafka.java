@@ -41,7 +41,13 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
         String bootstrapServers = environment.getOrDefault("MOCK_KAFKA_BOOTSTRAP_SERVERS", "");
         String adminUrl = environment.getOrDefault("MOCK_KAFKA_ADMIN_URL", "");
         if (!bootstrapServers.isEmpty() && !adminUrl.isEmpty()) {
-            return connect(bootstrapServers, adminUrl, options.adminToken());
+            MockKafka running = connect(bootstrapServers, adminUrl, options.adminToken());
+            running.checkBrokers(options);
+            return running;
+        }
+        if (!bootstrapServers.isEmpty() || !adminUrl.isEmpty()) {
+            throw new MockKafkaException(
+                    "set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none", null);
         }
         Launcher launcher = new Launcher(options, environment);
         ClusterProcess process = new ClusterProcess(launcher.command());
@@ -65,6 +71,17 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
     public static MockKafka connect(String bootstrapServers, String adminUrl, String adminToken) {
         return new MockKafka(
                 Map.of("bootstrap.servers", bootstrapServers), new AdminPort(adminUrl, adminToken), null);
+    }
+
+    /** Refuse a running cluster with another number of brokers than the options have, if they do. */
+    private void checkBrokers(MockKafkaOptions options) {
+        if (options.hasBrokers()) {
+            int count = admin().listBrokers().size();
+            if (count != options.brokers()) {
+                throw new MockKafkaException("the cluster at " + adminUrl() + " has " + count
+                        + " brokers, and the test asks for " + options.brokers(), null);
+            }
+        }
     }
 
     private static Map<String, Object> properties(Map<String, String> printed, MockKafkaOptions options) {

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** How a cluster starts. A cluster that runs already has its own options. */
+/** How a cluster starts. One that runs already has its own options, and is refused if it has another number of brokers. */
 public final class MockKafkaOptions {
     private final Map<String, String> config = new LinkedHashMap<>();
     private final Map<String, String> users = new LinkedHashMap<>();
     private List<String> command = List.of();
     private Duration startTimeout = Duration.ofSeconds(30);
-    private int brokers = 1;
+    private Integer brokers;
     private boolean tls;
 
     /** One broker without TLS and without users. */
@@ -60,9 +60,13 @@ public final class MockKafkaOptions {
         return this;
     }
 
-    /** Return the number of brokers. */
+    /** Return the number of brokers, by default 1. */
     public int brokers() {
-        return brokers;
+        return hasBrokers() ? brokers : 1;
+    }
+
+    boolean hasBrokers() {
+        return brokers != null;
     }
 
     boolean hasTls() {
@@ -89,7 +93,10 @@ public final class MockKafkaOptions {
     /** Return the arguments of {@code mock-kafka serve} that these options stand for. */
     public List<String> arguments() {
         Map<String, String> keys = new LinkedHashMap<>(config);
-        List<String> arguments = new ArrayList<>(List.of("--brokers", Integer.toString(brokers)));
+        List<String> arguments = new ArrayList<>();
+        if (hasBrokers()) {
+            arguments.addAll(List.of("--brokers", Integer.toString(brokers)));
+        }
         if (tls) {
             arguments.add("--tls");
         }

@@ -55,7 +55,8 @@ class LauncherTest {
         List<String> command = command(Map.of("PATH", path));
         assertEquals(own, command.get(0));
         assertEquals(arguments, command.subList(1, command.size()));
-        assertEquals("named", command(Map.of("PATH", path, "MOCK_KAFKA_COMMAND", "named")).get(0));
+        Map<String, String> named = Map.of("PATH", path, "MOCK_KAFKA_COMMAND", " '/my programs/mock-kafka'  -v ");
+        assertEquals(List.of("/my programs/mock-kafka", "-v", "serve"), command(named).subList(0, 3));
         assertEquals(
                 List.of(uvx, "mock-kafka==" + AdminApi.VERSION, "serve"),
                 command(Map.of("PATH", folder.resolve("uvx").toString())).subList(0, 3));
@@ -71,6 +72,9 @@ class LauncherTest {
         for (String name : List.of("MOCK_KAFKA_COMMAND", "MOCK_KAFKA_ADMIN_URL", "uvx", "docker", "podman", "install")) {
             assertTrue(message.contains(name), message);
         }
+        Map<String, String> half = Map.of("MOCK_KAFKA_ADMIN_URL", "http://127.0.0.1:1");
+        message = assertThrows(MockKafkaException.class, () -> MockKafka.start(new MockKafkaOptions(), half)).getMessage();
+        assertTrue(message.contains("set both"), message);
     }
 
     @Test
@@ -98,6 +102,9 @@ class LauncherTest {
                     "MOCK_KAFKA_BOOTSTRAP_SERVERS", running.bootstrapServers(),
                     "MOCK_KAFKA_ADMIN_URL", running.adminUrl());
             MockKafka kafka = MockKafka.start(new MockKafkaOptions(), environment);
+            MockKafkaOptions three = new MockKafkaOptions().brokers(3);
+            String message = assertThrows(MockKafkaException.class, () -> MockKafka.start(three, environment)).getMessage();
+            assertTrue(message.endsWith("has 1 brokers, and the test asks for 3"), message);
             kafka.produce("orders", "one coffee");
             kafka.close();
             assertEquals(1, running.records("orders").size());

@@ -1,6 +1,7 @@
 package io.mockkafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -27,11 +28,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -142,6 +145,39 @@ class MockKafkaTest {
         assertEquals(2, metadata.response().get("controller_id"));
         faults.get(0).remove();
         assertEquals(4, kafka.faults().size());
+    }
+
+    @Test
+    void aHeldRequestGoesOnWhenItIsReleased() throws Exception {
+        kafka.createTopic("orders", 1);
+        kafka.createTopic("invoices", 1);
+        FaultRule orders = Fault.on(Api.PRODUCE).where(Map.of("topic_data[].name", Map.of("matches", "ord.*")));
+        try (KafkaProducer<String, String> producer = producer(Map.of());
+                Hold held = kafka.hold(orders.hold(FaultRule.Hold.BEFORE_RESPONSE))) {
+            Future<RecordMetadata> sent = producer.send(new ProducerRecord<>("orders", "one coffee"));
+            held.await(1);
+            kafka.advance(Duration.ofSeconds(20));
+            send("invoices", "1");
+            assertEquals(1, held.heldCount());
+            assertEquals(List.of("one coffee"), values(kafka.records("orders")));
+            assertFalse(sent.isDone());
+            held.release(1);
+            assertEquals(0, sent.get().offset());
+            Fault refused = kafka.fail(Fault.on(Api.PRODUCE).times(1), ErrorCode.NOT_LEADER_OR_FOLLOWER);
+            AssertionError error = assertThrows(AssertionError.class, () -> refused.await(2, Duration.ofMillis(1)));
+            assertTrue(error.getMessage().contains("did not fire 2 times in PT0.001S: it matched 0"), error.getMessage());
+            held.release();
+            send("orders", "two teas");
+            refused.await(1);
+            assertEquals(List.of(true, false), List.of(held.isUsedUp(), refused.isArmed()));
+        }
+    }
+
+    @Test
+    void aRuleMayHaveFieldsOfItsAction() {
+        assertEquals(FaultRule.Hang.BEFORE_HANDLING,
+                kafka.hang(Fault.on(Api.FETCH).hang(FaultRule.Hang.BEFORE_HANDLING)).rule().hang());
+        assertEquals(FaultRule.Drop.WITHIN_RESPONSE, kafka.dropResponse(Fault.on(Api.FETCH).dropAfterBytes(3)).rule().drop());
     }
 
     @Test
