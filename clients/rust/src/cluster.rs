@@ -91,7 +91,9 @@ impl Process {
     fn start(command: &[String]) -> Result<Process> {
         let mut program = Command::new(&command[0]);
         // These variables are for brokers that are started by hand.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MOCK_KAFKA_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MOCK_KAFKA_"))
+        {
             program.env_remove(name);
         }
         let mut child = program

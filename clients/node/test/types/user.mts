@@ -22,6 +22,7 @@ export async function faults(): Promise<number> {
   // @ts-expect-error there is no such field
   await kafka.addFault({ api: 'Fetch', delay: 5 });
   await using held = await kafka.hold({ api, at: 'before_response', where: { 'topic_data[].name': 'orders' } });
+  await kafka.respond({ api: 'Metadata', response: { controller_id: 9, brokers: [{ node_id: 1 }] } });
   await held.wait(2, { timeout_ms: 500 });
   await held.release(1);
   await kafka.hang({ after: 'moved', until: 'synced', resource: 'alice', topic_id: '11111111-2222-3333-4444-555555555555' });

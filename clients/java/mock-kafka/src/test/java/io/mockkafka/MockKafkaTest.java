@@ -151,7 +151,8 @@ class MockKafkaTest {
     void aHeldRequestGoesOnWhenItIsReleased() throws Exception {
         kafka.createTopic("orders", 1);
         kafka.createTopic("invoices", 1);
-        FaultRule orders = Fault.on(Api.PRODUCE).where(Map.of("topic_data[].name", Map.of("matches", "ord.*")));
+        String count = "topic_data[].partition_data[].records.batches[].record_count";
+        FaultRule orders = Fault.on(Api.PRODUCE).topic("orders").where(Map.of(count, Map.of("min", 1)));
         try (KafkaProducer<String, String> producer = producer(Map.of());
                 Hold held = kafka.hold(orders.hold(FaultRule.Hold.BEFORE_RESPONSE))) {
             Future<RecordMetadata> sent = producer.send(new ProducerRecord<>("orders", "one coffee"));
