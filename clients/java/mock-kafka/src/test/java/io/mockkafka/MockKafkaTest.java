@@ -176,9 +176,10 @@ class MockKafkaTest {
 
     @Test
     void aRuleMayHaveFieldsOfItsAction() {
-        assertEquals(FaultRule.Hang.BEFORE_HANDLING,
-                kafka.hang(Fault.on(Api.FETCH).hang(FaultRule.Hang.BEFORE_HANDLING)).rule().hang());
-        assertEquals(FaultRule.Drop.WITHIN_RESPONSE, kafka.dropResponse(Fault.on(Api.FETCH).dropAfterBytes(3)).rule().drop());
+        Fault hanging = kafka.hang(Fault.on(Api.FETCH).hang(FaultRule.Hang.BEFORE_HANDLING));
+        assertEquals("before_handling", hanging.rule().hang().toString());
+        Fault cut = kafka.dropResponse(Fault.on(Api.FETCH).dropAfterBytes(3));
+        assertEquals("within_response", cut.rule().drop().toString());
     }
 
     @Test
