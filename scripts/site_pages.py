@@ -20,6 +20,10 @@ _HEADING = re.compile(r"^(#{2,3}) (.*)$", re.MULTILINE)
 _TITLED_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _INCLUDED = re.compile(r"\{(?:literal)?include\} /(\S+)")
 
+# Of the packages for other languages. They may be outside of the navigation.
+_OTHER_PAGES = ("clients/README.md", "clients/*/README.md")
+_ORPHAN = "---\norphan: true\n---\n\n"
+
 
 class SiteError(Exception):
     """A page is not as the site needs it."""
@@ -66,6 +70,11 @@ def stage(source: Path, target: Path) -> None:
     shutil.copytree(source / "docs", target / "docs", ignore=shutil.ignore_patterns("site"))
     for page in source.glob("*.md"):
         shutil.copy(page, target)
+    for pattern in _OTHER_PAGES:
+        for page in source.glob(pattern):
+            other = target / page.relative_to(source)
+            other.parent.mkdir(parents=True, exist_ok=True)
+            other.write_text(f"{_ORPHAN}{page.read_text(encoding='utf-8')}", encoding="utf-8")
     for page in sorted(target.rglob("*.md")):
         text = CODE_BLOCK.sub("", page.read_text(encoding="utf-8"))
         for link in LINK.findall(text):
@@ -106,6 +115,6 @@ def _list_source(source: Path, target: Path, page: Path, link: str) -> None:
     language = _LANGUAGES.get(relative.suffix, "text")
     text = (source / relative).read_text(encoding="utf-8")
     staged.parent.mkdir(parents=True, exist_ok=True)
-    head = f"---\norphan: true\n---\n\n# {relative.name}\n\n`{relative}`\n\n"
+    head = f"{_ORPHAN}# {relative.name}\n\n`{relative}`\n\n"
     listing = f"{head}````{language}\n{text}````\n"
     staged.with_name(f"{staged.name}.md").write_text(listing, encoding="utf-8")

@@ -50,7 +50,9 @@ def checkout(tmp_path: Path) -> Path:
         "examples/orders.py": "ORDERS = 1\n",
         "docs/README.md": README,
         "docs/coverage.md": f"---\norphan: true\n---\n\n{COVERAGE}",
-        "docs/faults.md": "# Faults\n\n[orders](../examples/orders.py)\n\n## A rule's `times_max`",
+        "docs/faults.md": "# Faults\n\n[orders](../examples/orders.py)\n"
+        "[Go](../clients/go/README.md#options)\n\n## A rule's `times_max`",
+        "clients/go/README.md": "# Go\n\n[rules](../../docs/faults.md)\n\n## Options\n",
         "docs/adr/0001-one.md": "# 1. One\n",
         "docs/site/index.md": "# Start\n\n{{ api_count }} API, {{ broker_key_count }} keys.\n",
     }
@@ -108,6 +110,7 @@ def test_two_versions_are_beside_each_other(checkout: Path, tmp_path: Path) -> N
     faults = (site / "dev/docs/faults.html").read_text(encoding="utf-8")
     assert 'id="a-rules-times_max"' in faults
     assert 'href="../examples/orders.py.html"' in faults
+    assert 'href="../clients/go/README.html#options"' in faults
     assert "1 API, 417 keys." in (site / "dev/index.html").read_text(encoding="utf-8")
 
 

@@ -10,7 +10,11 @@ import pytest
 from scripts import authorization_table
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+CLIENTS = ROOT / "clients"
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), CLIENTS / "README.md", *CLIENTS.glob("*/README.md")]
+)
 TOP_FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"artifacts"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES: list[str] = PROJECT["tool"]["coverage"]["run"]["source_pkgs"]
@@ -105,11 +109,11 @@ def test_every_name_after_a_module_is_defined_there(path: Path) -> None:
 
 
 def test_the_index_lists_every_page() -> None:
-    index = ROOT / "docs" / "README.md"
+    index = DOCS / "README.md"
     linked = {
         (index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(index))
     }
-    pages = {path for path in DOCUMENTS if path.parent not in {ROOT, ROOT / "docs" / "site"}}
+    pages = {path for path in DOCUMENTS if path.is_relative_to(DOCS)} - {DOCS / "site" / "index.md"}
     pages.remove(index)
     assert not pages - linked
 
