@@ -2,16 +2,15 @@
 
 import fcntl
 import hashlib
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from scenarios.maven import CACHE, CannotRunError
+from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent.parent
 CLIENTS = ROOT / "clients"
@@ -59,11 +58,10 @@ def run_maven(folder: Path, *arguments: str) -> str:
         if shutil.which(program) is None:
             raise CannotRunError(f"{program} is not here")
     options = [f"-Dmaven.repo.local={LOCAL_REPOSITORY}", f"-DargLine={_SHORT_LIVED}"]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["mvn", "--batch-mode", *options, *arguments],
         cwd=folder,
-        env={**os.environ, "PATH": path, "MAVEN_OPTS": _SHORT_LIVED},
+        env=with_mock_kafka({"MAVEN_OPTS": _SHORT_LIVED}),
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,

@@ -1,15 +1,15 @@
 """The Go package of clients/go: its own tests, a first test in an empty folder, generated code."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent.parent
 MODULE = ROOT / "clients" / "go"
@@ -27,11 +27,10 @@ def _go() -> None:
 
 def go(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command go; its tests start the `mock-kafka` of this environment."""
-    command = Path(sys.executable).parent / "mock-kafka"
     return subprocess.run(
         ["go", *arguments],
         cwd=folder,
-        env={**os.environ, "MOCK_KAFKA_COMMAND": str(command), **environment},
+        env=with_mock_kafka(environment),
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,

@@ -1,13 +1,13 @@
 """The Rust crate of clients/rust: its tests, a first test in an empty folder, generated code."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent.parent
 CRATE = ROOT / "clients" / "rust"
@@ -29,15 +29,10 @@ def _cargo() -> None:
 
 def cargo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run cargo; tests start the `mock-kafka` of this environment."""
-    environment = {
-        **os.environ,
-        "MOCK_KAFKA_COMMAND": str(Path(sys.executable).parent / "mock-kafka"),
-        "CARGO_TARGET_DIR": str(CRATE / "target"),
-    }
     return subprocess.run(
         ["cargo", *arguments],
         cwd=folder,
-        env=environment,
+        env=with_mock_kafka({"CARGO_TARGET_DIR": str(CRATE / "target")}),
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,
