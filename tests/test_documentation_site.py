@@ -239,13 +239,16 @@ def test_a_version_is_chosen_with_the_same_page_if_it_has_it(page: Page, address
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("site")
-def test_the_first_test_is_shown_in_five_languages_and_can_be_copied(
+def test_the_first_test_is_shown_in_six_languages_and_can_be_copied(
     page: Page, address: str
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/dev/index.html")
     languages = page.locator("label.sd-tab-label").all_inner_texts()
-    assert languages == ["Python", "Java", "Go", "Node", "curl"]
+    assert languages == ["Python", "Java", "Go", "Node", "Rust", "curl"]
+    for language in languages[:-1]:
+        page.locator("label.sd-tab-label", has_text=language).click()
+        expect(page.locator("div.highlight:visible").first).to_contain_text("coffee")
     page.locator("label.sd-tab-label", has_text="curl").click()
     block = page.locator("div.highlight-console:visible")
     expect(block).to_contain_text("$ mock-kafka serve")

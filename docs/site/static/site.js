@@ -1,12 +1,12 @@
-// What the theme leaves out: names of its parts, levels of headings, and a way to scroll code by keys.
+// What the theme leaves out: names of its parts, levels of headings, and a way to scroll code and tables by keys.
 for (const [part, name] of [['.sidebar-drawer', 'Pages'], ['.toc-drawer', 'On this page']]) {
   document.querySelector(part)?.setAttribute('aria-label', name);
 }
 for (const caption of document.querySelectorAll('p.caption[role=heading]')) {
   caption.ariaLevel = '2';
 }
-for (const code of document.querySelectorAll('pre')) {
-  code.tabIndex = 0;
+for (const scrollable of document.querySelectorAll('pre, .table-wrapper')) {
+  scrollable.tabIndex = 0;
 }
 
 // Fills the choice of versions. The list is beside the folders of the versions, and a script, so that it
