@@ -8,6 +8,14 @@ MarkerKind = Literal["abort", "commit"]
 Ports = Literal["same", "new"]
 At = Literal["before_handling", "before_response"]
 Level = Literal["top", "part"]
+RecordChange = Literal[
+    "duplicate_batch",
+    "flip_byte",
+    "drop_record",
+    "reverse_records",
+    "replace_schema_id",
+    "swap_batches",
+]
 
 
 class QuotaValues(TypedDict, total=False):

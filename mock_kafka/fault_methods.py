@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Unpack, cast
 
-from mock_kafka.arguments import At, Level
+from mock_kafka.arguments import At, Level, RecordChange
 from mock_kafka.control import Control
 from mock_kafka.fault import WAIT_TIMEOUT_S, Fault, Hold, Rules, When, document_of
 
@@ -79,6 +79,23 @@ class FaultMethods(ABC):
         With `at="before_response"` they are handled first, and their responses are held.
         """
         return cast("Hold", self.add_fault(hold=at, **when))
+
+    def change_records(
+        self,
+        change: RecordChange,
+        *,
+        record_index: int | None = None,
+        schema_id: int | None = None,
+        **when: Unpack[When],
+    ) -> Fault:
+        """Change the records of a batch: in the log for `api="Produce"`, or in a Fetch response.
+
+        The CRC of the batch is right again. `record_index` is the record to change or drop, from 0;
+        `schema_id` is for `replace_schema_id`. The audit calls such a batch `changed_by_rule`.
+        """
+        options = {"record_index": record_index, "schema_id": schema_id}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.add_fault(change_records=change, **given, **when)
 
     def sequence(self, *steps: Mapping[str, Any]) -> list[Fault]:
         """Add rules of which each begins to match when the one before it has fired.

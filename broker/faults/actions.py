@@ -252,6 +252,40 @@ class AnnounceSize(Declared):
     )
 
 
+DUPLICATE_BATCH = "duplicate_batch"
+FLIP_BYTE = "flip_byte"
+DROP_RECORD = "drop_record"
+REVERSE_RECORDS = "reverse_records"
+REPLACE_SCHEMA_ID = "replace_schema_id"
+SWAP_BATCHES = "swap_batches"
+FETCH_CHANGES = (DUPLICATE_BATCH, FLIP_BYTE, DROP_RECORD, REVERSE_RECORDS, REPLACE_SCHEMA_ID)
+"""The changes that a response to Fetch can have, while the log stays right."""
+SCHEMA_ID = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecords(Declared):
+    """Change the records of a batch, with a CRC that is right again."""
+
+    change_records: str = declare_required(
+        one_of(*FETCH_CHANGES, SWAP_BATCHES),
+        "a batch of each partition with other records and a valid CRC: for Produce in the log, for "
+        "Fetch in this response alone. The batch twice, a value with one byte changed, one record "
+        "missing, the records in reverse order, values with another schema id, or, for Produce, "
+        "the batch behind the next one of its partition",
+    )
+    record_index: int | None = declare(
+        whole(0),
+        "the record of the batch to change or drop, from 0; by default `seed` chooses one that can "
+        "be changed, and `replace_schema_id` changes all that have a schema id",
+    )
+    schema_id: int | None = declare(
+        whole(-(1 << 31)),
+        f"the schema id of `replace_schema_id`, {SCHEMA_ID} by default: in a value that begins "
+        "with a byte 0 the four bytes behind it",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class MoveLeader(Declared):
     """Move the leaders of the rule's topic."""
@@ -361,6 +395,7 @@ Action = (
     | Corrupt
     | Oversize
     | AnnounceSize
+    | ChangeRecords
     | ClusterAction
     | ConnectionAction
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker.faults.actions import (
     METADATA_APIS,
+    ChangeRecords,
     ClusterAction,
     DecidingAction,
     DelayRequest,
@@ -333,6 +334,11 @@ class FaultDecision:
             for match in self.matches
             if (action := match.rule.action(Hold)) is not None and action.hold == at
         ]
+
+    @property
+    def record_changes(self) -> list[RuleMatch]:
+        """The rules that change records."""
+        return [match for match in self.matches if match.rule.has_action(ChangeRecords)]
 
     def cluster_matches(self, at: str) -> list[RuleMatch]:
         """Return the rules that change the cluster at this point of the request."""

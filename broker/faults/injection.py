@@ -156,7 +156,7 @@ class Injection:
     @may_pause
     def _end(self, response: CompletedResponse, now_ms: int) -> None:
         decision = self._decision
-        response = self._faulted.with_patch(response)
+        response = self._faulted.with_changed_records(self._faulted.with_patch(response))
         if self._is_broker_down_after(BEFORE_RESPONSE, now_ms) or decision.hang == BEFORE_RESPONSE:
             return
         if decision.drop == BEFORE_RESPONSE:

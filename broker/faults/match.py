@@ -86,7 +86,8 @@ class Trigger(Declared):
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(
         whole(-(1 << 63), (1 << 63) - 1),
-        "seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results",
+        "seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give "
+        "equal results",
         0,
     )
     at_once: bool = declare(

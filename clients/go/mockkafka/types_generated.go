@@ -82,8 +82,8 @@ type AuditView struct {
 
 // FindingView: One difference; -1 and null where there is nothing to name.
 //
-// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `stored_twice`,
-// `out_of_order` or `offset_beyond_log_end`.
+// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `changed_by_rule`,
+// `stored_twice`, `out_of_order` or `offset_beyond_log_end`.
 type FindingView struct {
 	Kind          string  `json:"kind"`
 	Topic         string  `json:"topic"`
@@ -314,7 +314,8 @@ type FaultRule struct {
 	UntilMS int64 `json:"until_ms,omitempty"`
 	// on each with this probability
 	Probability *float64 `json:"probability,omitempty"`
-	// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+	// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal
+	// results
 	Seed int64 `json:"seed,omitempty"`
 	// when the rule is added, without any request; for actions on the cluster
 	AtOnce bool `json:"at_once,omitempty"`
@@ -366,6 +367,18 @@ type FaultRule struct {
 	OversizeBytes int `json:"oversize_bytes,omitempty"`
 	// the response with this number as its size, which may be negative
 	AnnounceBytes *int `json:"announce_bytes,omitempty"`
+	// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch
+	// in this response alone. The batch twice, a value with one byte changed, one record missing, the
+	// records in reverse order, values with another schema id, or, for Produce, the batch behind the
+	// next one of its partition. One of duplicate_batch flip_byte drop_record reverse_records
+	// replace_schema_id swap_batches.
+	ChangeRecords string `json:"change_records,omitempty"`
+	// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be
+	// changed, and `replace_schema_id` changes all that have a schema id
+	RecordIndex *int `json:"record_index,omitempty"`
+	// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte
+	// 0 the four bytes behind it
+	SchemaID *int `json:"schema_id,omitempty"`
 	// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
 	Leader any `json:"leader,omitempty"`
 	// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or

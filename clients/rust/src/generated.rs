@@ -97,8 +97,8 @@ pub excluded: Vec<ExcludedView>,
 
 /// One difference; -1 and null where there is nothing to name.
 /// 
-/// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `stored_twice`, `out_of_order`
-/// or `offset_beyond_log_end`.
+/// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `changed_by_rule`,
+/// `stored_twice`, `out_of_order` or `offset_beyond_log_end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FindingView {
 pub kind: String,
@@ -423,7 +423,7 @@ pub until_ms: Option<i64>,
 /// on each with this probability
 #[serde(default, skip_serializing_if = "Option::is_none")]
 pub probability: Option<f64>,
-/// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+/// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal results
 #[serde(default, skip_serializing_if = "Option::is_none")]
 pub seed: Option<i64>,
 /// when the rule is added, without any request; for actions on the cluster
@@ -486,6 +486,15 @@ pub oversize_bytes: Option<i64>,
 /// the response with this number as its size, which may be negative
 #[serde(default, skip_serializing_if = "Option::is_none")]
 pub announce_bytes: Option<i64>,
+/// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+#[serde(default, skip_serializing_if = "Option::is_none")]
+pub change_records: Option<String>,
+/// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+#[serde(default, skip_serializing_if = "Option::is_none")]
+pub record_index: Option<i64>,
+/// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+#[serde(default, skip_serializing_if = "Option::is_none")]
+pub schema_id: Option<i64>,
 /// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
 #[serde(default, skip_serializing_if = "Option::is_none")]
 pub leader: Option<Value>,
@@ -591,7 +600,7 @@ self.until_ms = Some(value.into()); self }
 /// on each with this probability
 pub fn probability(mut self, value: impl Into<f64>) -> Self {
 self.probability = Some(value.into()); self }
-/// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+/// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal results
 pub fn seed(mut self, value: impl Into<i64>) -> Self {
 self.seed = Some(value.into()); self }
 /// when the rule is added, without any request; for actions on the cluster
@@ -654,6 +663,15 @@ self.oversize_bytes = Some(value.into()); self }
 /// the response with this number as its size, which may be negative
 pub fn announce_bytes(mut self, value: impl Into<i64>) -> Self {
 self.announce_bytes = Some(value.into()); self }
+/// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+pub fn change_records(mut self, value: impl Into<String>) -> Self {
+self.change_records = Some(value.into()); self }
+/// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+pub fn record_index(mut self, value: impl Into<i64>) -> Self {
+self.record_index = Some(value.into()); self }
+/// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+pub fn schema_id(mut self, value: impl Into<i64>) -> Self {
+self.schema_id = Some(value.into()); self }
 /// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
 pub fn leader(mut self, value: impl Into<Value>) -> Self {
 self.leader = Some(value.into()); self }
