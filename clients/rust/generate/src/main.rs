@@ -81,10 +81,9 @@ impl Field {
     }
 
     fn identifier(&self) -> String {
-        if self.name == "type" {
-            "r#type".into()
-        } else {
-            self.name.clone()
+        match self.name.as_str() {
+            keyword @ ("type" | "where") => format!("r#{keyword}"),
+            name => name.into(),
         }
     }
 }
