@@ -24,6 +24,8 @@ from broker.faults.fields import (
     one_of,
     whole,
 )
+from broker.request.acknowledgement import FETCH_CHANGES, SCHEMA_ID, SWAP_BATCHES
+from broker.responses import CloseManner
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
@@ -144,6 +146,13 @@ class Drop(Declared):
         whole(0),
         "so many bytes of the response before the end, with `within_response`; half by default",
     )
+    drop_by: str = declare(
+        one_of(*CloseManner),
+        "how the connection ends with `drop`: it closes; it is reset (RST); only the direction to "
+        "the client closes (FIN), and what the client sends is read and ignored; or it stays open "
+        "and nothing is read from it any more. `connections.max.idle.ms` ends the last two",
+        CloseManner.CLOSE.value,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +226,34 @@ class LimitBandwidth(Declared):
 
 
 @dataclass(frozen=True, slots=True)
+class LimitRequestBandwidth(Declared):
+    """Delay the handling as a slow link to the broker would."""
+
+    request_bytes_per_second: int = declare_required(
+        whole(1), "the request at the time at which a link of this rate has sent it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LimitResponseBandwidth(Declared):
+    """Delay the response as a slow link to the client would."""
+
+    response_bytes_per_second: int = declare_required(
+        whole(1), "the response at the time at which a link of this rate has sent it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trickle(Declared):
+    """Send the response in small pieces."""
+
+    trickle_bytes: int = declare_required(
+        whole(1), "the response in pieces of so many bytes, one after the other"
+    )
+    trickle_ms: int = declare(duration_ms(1), "the time between two pieces", 100)
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate(Declared):
     """Cut off the end of the response."""
 
@@ -250,17 +287,6 @@ class AnnounceSize(Declared):
     announce_bytes: int = declare_required(
         whole(-(1 << 31)), "the response with this number as its size, which may be negative"
     )
-
-
-DUPLICATE_BATCH = "duplicate_batch"
-FLIP_BYTE = "flip_byte"
-DROP_RECORD = "drop_record"
-REVERSE_RECORDS = "reverse_records"
-REPLACE_SCHEMA_ID = "replace_schema_id"
-SWAP_BATCHES = "swap_batches"
-FETCH_CHANGES = (DUPLICATE_BATCH, FLIP_BYTE, DROP_RECORD, REVERSE_RECORDS, REPLACE_SCHEMA_ID)
-"""The changes that a response to Fetch can have, while the log stays right."""
-SCHEMA_ID = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,10 +405,11 @@ BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
 ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
 DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
 """Actions that decide the outcome of a request; only one rule can do so."""
-FalsifyingAction = PatchResponse | Truncate | Corrupt | Oversize | AnnounceSize
+FalsifyingAction = PatchResponse | Trickle | Truncate | Corrupt | Oversize | AnnounceSize
 """Actions that may make a response false.
 
-An error reports no success, and a late or lost response is not false.
+An error reports no success, and a late or lost response is not false. One that trickles may be lost
+within.
 """
 Action = (
     DecidingAction
@@ -391,6 +418,9 @@ Action = (
     | DelayRequest
     | DelayResponse
     | LimitBandwidth
+    | LimitRequestBandwidth
+    | LimitResponseBandwidth
+    | Trickle
     | Truncate
     | Corrupt
     | Oversize

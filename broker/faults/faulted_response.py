@@ -151,7 +151,7 @@ class FaultedResponse:
 
     def dropped(self) -> Close:
         """Return a `Close` without a response."""
-        return Close(f"fault {self._decision.description}")
+        return Close(f"fault {self._decision.description}", manner=self._decision.close_manner)
 
     def _with_throttle_time(self, frame: bytes) -> bytes:
         """Set the throttle time in a response that its handler has encoded already."""

@@ -8,16 +8,16 @@ from collections.abc import Callable, Generator
 from struct import Struct
 
 from broker.cluster.batch_filter import emptied, rewritten
-from broker.faults.actions import (
+from broker.faults.actions import ChangeRecords
+from broker.faults.response_bytes import fraction
+from broker.request.acknowledgement import (
     DROP_RECORD,
     DUPLICATE_BATCH,
     FLIP_BYTE,
     REPLACE_SCHEMA_ID,
     REVERSE_RECORDS,
     SCHEMA_ID,
-    ChangeRecords,
 )
-from broker.faults.response_bytes import fraction
 from protocol.records import CONTROL_FLAG, Record, read_header, read_records
 
 _SCHEMA_ID = Struct(">bi")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.faults.actions import DUPLICATE_BATCH, SWAP_BATCHES, ChangeRecords
+from broker.faults.actions import ChangeRecords
 from broker.faults.decision import RuleMatch
 from broker.faults.record_changes import UnchangeableError, changed_batch, choice_of
 from broker.faults.table import FaultTable
@@ -21,8 +21,8 @@ from broker.faults.withheld_batches import (
     exchange_newest,
     record_change,
 )
+from broker.request.acknowledgement import DUPLICATE_BATCH, SWAP_BATCHES, RecordChange
 from broker.request.context import RequestContext
-from broker.request.acknowledgement import RecordChange
 from broker.responses import DispatchResult
 from protocol.pacing import in_one_go, may_pause
 from protocol.produce_decoder import ProduceRequest

@@ -13,11 +13,7 @@ from broker.faults.actions import (
     BEFORE_HANDLING,
     BEFORE_RESPONSE,
     CLUSTER_ACTION_NAMES,
-    DROP_RECORD,
-    FETCH_CHANGES,
-    FLIP_BYTE,
     METADATA_APIS,
-    REPLACE_SCHEMA_ID,
     SELF,
     WITHIN_RESPONSE,
     Action,
@@ -42,6 +38,7 @@ from broker.faults.actions import (
 from broker.faults.error_arrays import TOP, has_level
 from broker.faults.match import Match, Trigger
 from broker.faults.selection import Selection
+from broker.request.acknowledgement import DROP_RECORD, FETCH_CHANGES, FLIP_BYTE, REPLACE_SCHEMA_ID
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

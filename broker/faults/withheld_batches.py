@@ -5,8 +5,7 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.faults.actions import SWAP_BATCHES
-from broker.request.acknowledgement import RecordChange
+from broker.request.acknowledgement import SWAP_BATCHES, RecordChange
 from protocol.records import BatchHeader, read_header, stamp
 
 WITHHELD_MAX = 1_000

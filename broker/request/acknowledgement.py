@@ -3,6 +3,17 @@
 from typing import NamedTuple
 from uuid import UUID
 
+DUPLICATE_BATCH = "duplicate_batch"
+FLIP_BYTE = "flip_byte"
+DROP_RECORD = "drop_record"
+REVERSE_RECORDS = "reverse_records"
+REPLACE_SCHEMA_ID = "replace_schema_id"
+SWAP_BATCHES = "swap_batches"
+FETCH_CHANGES = (DUPLICATE_BATCH, FLIP_BYTE, DROP_RECORD, REVERSE_RECORDS, REPLACE_SCHEMA_ID)
+"""The changes that a response to Fetch can have, while the log stays right."""
+SCHEMA_ID = (1 << 31) - 1
+"""The schema id that `replace_schema_id` writes by default."""
+
 
 class Acknowledgement(NamedTuple):
     """One batch that a response acknowledged; the field names are the batch header's.
