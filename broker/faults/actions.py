@@ -147,7 +147,7 @@ class Drop(Declared):
         "so many bytes of the response before the end, with `within_response`; half by default",
     )
     drop_by: str = declare(
-        one_of(*CloseManner),
+        one_of(*(manner.value for manner in CloseManner)),
         "how the connection ends with `drop`: it closes; it is reset (RST); only the direction to "
         "the client closes (FIN), and what the client sends is read and ignored; or it stays open "
         "and nothing is read from it any more. `connections.max.idle.ms` ends the last two",

@@ -292,6 +292,8 @@ type FaultRule struct {
 	ClientID string `json:"client_id,omitempty"`
 	// requests of this principal; `ANONYMOUS` without SASL
 	User string `json:"user,omitempty"`
+	// requests to the listener with this name
+	Listener string `json:"listener,omitempty"`
 	// requests on the connection with this number
 	Connection *int `json:"connection,omitempty"`
 	// only on the nth request that matches
@@ -339,6 +341,11 @@ type FaultRule struct {
 	Drop string `json:"drop,omitempty"`
 	// so many bytes of the response before the end, with `within_response`; half by default
 	DropAfterBytes *int `json:"drop_after_bytes,omitempty"`
+	// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the
+	// client closes (FIN), and what the client sends is read and ignored; or it stays open and
+	// nothing is read from it any more. `connections.max.idle.ms` ends the last two. One of close
+	// reset half_close stop_reading.
+	DropBy string `json:"drop_by,omitempty"`
 	// no response, ever; the request is not handled, or it is. One of before_handling
 	// before_response.
 	Hang string `json:"hang,omitempty"`
@@ -359,6 +366,14 @@ type FaultRule struct {
 	DelayMS *int64 `json:"delay_ms,omitempty"`
 	// the response at the time at which a link of this rate has sent request and response
 	BytesPerSecond int `json:"bytes_per_second,omitempty"`
+	// the request at the time at which a link of this rate has sent it
+	RequestBytesPerSecond int `json:"request_bytes_per_second,omitempty"`
+	// the response at the time at which a link of this rate has sent it
+	ResponseBytesPerSecond int `json:"response_bytes_per_second,omitempty"`
+	// the response in pieces of so many bytes, one after the other
+	TrickleBytes int `json:"trickle_bytes,omitempty"`
+	// the time between two pieces
+	TrickleMS int64 `json:"trickle_ms,omitempty"`
 	// a response without its last bytes, whose size is the size of the rest
 	TruncateBytes int `json:"truncate_bytes,omitempty"`
 	// a response with this many bytes changed, after the correlation id
