@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -81,6 +82,19 @@ class EncodedParts(NamedTuple):
         return b"".join(self.parts)
 
 
+class CloseManner(StrEnum):
+    """How a connection ends."""
+
+    CLOSE = "close"
+    """It closes in both directions."""
+    RESET = "reset"
+    """It is reset: an RST, and unsent bytes are lost."""
+    HALF_CLOSE = "half_close"
+    """Only the direction to the client closes. What the client sends is read and ignored."""
+    STOP_READING = "stop_reading"
+    """It stays open, and nothing is read from it any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Close:
     """Close the connection, with a reason for the log.
@@ -91,6 +105,16 @@ class Close:
 
     reason: str
     response: Any = None
+    manner: CloseManner = CloseManner.CLOSE
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first bytes of a response whose rest comes later; `frame` is all of it."""
+
+    written: bytes
+    rest: PendingResponse
+    frame: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +126,7 @@ class Throttled:
     throttled_by: ThrottlingQuota
 
 
-CompletedResponse = bytes | EncodedParts | Throttled | Close | None
+CompletedResponse = bytes | EncodedParts | Throttled | Close | Beginning | None
 """A response frame, one followed by a mute, the end of the connection, or no response."""
 
 
@@ -128,7 +152,7 @@ WAITING = ConnectionOutput(b"", None, has_more=False)
 
 def frame_of(response: CompletedResponse) -> bytes | None:
     """Return the frame that a response sends, or None."""
-    if isinstance(response, Throttled):
+    if isinstance(response, Throttled | Beginning):
         return response.frame
     if isinstance(response, EncodedParts):
         return response.joined()

@@ -8,6 +8,15 @@ MarkerKind = Literal["abort", "commit"]
 Ports = Literal["same", "new"]
 At = Literal["before_handling", "before_response"]
 Level = Literal["top", "part"]
+DropBy = Literal["close", "reset", "half_close", "stop_reading"]
+RecordChange = Literal[
+    "duplicate_batch",
+    "flip_byte",
+    "drop_record",
+    "reverse_records",
+    "replace_schema_id",
+    "swap_batches",
+]
 
 
 class QuotaValues(TypedDict, total=False):

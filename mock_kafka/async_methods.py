@@ -39,6 +39,8 @@ class AsyncMethods:
     drop_response = _in_thread(ClusterMethods.drop_response)
     hang = _in_thread(ClusterMethods.hang)
     hold = _in_thread(ClusterMethods.hold)
+    trickle = _in_thread(ClusterMethods.trickle)
+    change_records = _in_thread(ClusterMethods.change_records)
     sequence = _in_thread(ClusterMethods.sequence)
     wait_for_fault = _in_thread(ClusterMethods.wait_for_fault)
     release = _in_thread(ClusterMethods.release)

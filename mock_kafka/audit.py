@@ -6,7 +6,7 @@ from typing import Any
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
-LOST_ON_PURPOSE = frozenset({"lost_by_election", "lost_by_truncation"})
+ON_PURPOSE = frozenset({"lost_by_election", "lost_by_truncation", "changed_by_rule"})
 """The kinds of findings that only what a test has set up can cause."""
 _SHOWN = 20
 
@@ -25,6 +25,7 @@ class AuditFinding:
     - `lost_by_election`: a batch was acknowledged, and lost when a replica became leader that had
       not fetched it;
     - `lost_by_truncation`: a batch was acknowledged, and lost when a test truncated the log;
+    - `changed_by_rule`: a fault rule with `change_records` has changed the batch in the log;
     - `stored_twice`: a batch is in the log again, under the same producer id, epoch and sequence;
     - `out_of_order`: a batch is stored after one of the same producer id and epoch with later
       sequences;

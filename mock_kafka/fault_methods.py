@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Unpack, cast
 
-from mock_kafka.arguments import At, Level
+from mock_kafka.arguments import At, DropBy, Level, RecordChange
 from mock_kafka.control import Control
 from mock_kafka.fault import WAIT_TIMEOUT_S, Fault, Hold, Rules, When, document_of
 
@@ -56,18 +56,29 @@ class FaultMethods(ABC):
         name = "delay_ms" if at == "before_response" else "delay_request_ms"
         return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
 
-    def drop_request(self, **when: Unpack[When]) -> Fault:
-        """Close the connection instead of handling the request."""
-        return self.add_fault(drop="before_handling", **when)
+    def drop_request(self, *, by: DropBy = "close", **when: Unpack[When]) -> Fault:
+        """Close the connection instead of handling the request.
 
-    def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
+        It can also be a `reset`, a `half_close` of the direction to the client, after which the
+        broker reads on and ignores what it reads, or the broker can `stop_reading`.
+        """
+        return self.add_fault(drop="before_handling", drop_by=by, **when)
+
+    def drop_response(
+        self, *, after_bytes: int | None = None, by: DropBy = "close", **when: Unpack[When]
+    ) -> Fault:
         """Handle the request, and close the connection instead of sending the response.
 
-        With `after_bytes`, send this many bytes of the response first.
+        With `after_bytes`, send this many bytes of the response first. `by` as in `drop_request`.
         """
         if after_bytes is None:
-            return self.add_fault(drop="before_response", **when)
-        return self.add_fault(drop="within_response", drop_after_bytes=after_bytes, **when)
+            return self.add_fault(drop="before_response", drop_by=by, **when)
+        options = {"drop_after_bytes": after_bytes, "drop_by": by}
+        return self.add_fault(drop="within_response", **options, **when)
+
+    def trickle(self, *, trickle_bytes: int, trickle_ms: int = 100, **when: Unpack[When]) -> Fault:
+        """Send the response in pieces of so many bytes, one every `trickle_ms`."""
+        return self.add_fault(trickle_bytes=trickle_bytes, trickle_ms=trickle_ms, **when)
 
     def hang(self, *, at: At = "before_response", **when: Unpack[When]) -> Fault:
         """Handle the request but never respond; with `at="before_handling"` do not handle it."""
@@ -79,6 +90,23 @@ class FaultMethods(ABC):
         With `at="before_response"` they are handled first, and their responses are held.
         """
         return cast("Hold", self.add_fault(hold=at, **when))
+
+    def change_records(
+        self,
+        change: RecordChange,
+        *,
+        record_index: int | None = None,
+        schema_id: int | None = None,
+        **when: Unpack[When],
+    ) -> Fault:
+        """Change the records of a batch: in the log for `api="Produce"`, or in a Fetch response.
+
+        The CRC of the batch is right again. `record_index` is the record to change or drop, from 0;
+        `schema_id` is for `replace_schema_id`. The audit calls such a batch `changed_by_rule`.
+        """
+        options = {"record_index": record_index, "schema_id": schema_id}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.add_fault(change_records=change, **given, **when)
 
     def sequence(self, *steps: Mapping[str, Any]) -> list[Fault]:
         """Add rules of which each begins to match when the one before it has fired.

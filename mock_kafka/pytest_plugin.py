@@ -276,11 +276,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     reports = [kafka.audit() for kafka in _clusters(item, _audited) if kafka.is_running]
     if not reports:
         return
-    from mock_kafka.audit import LOST_ON_PURPOSE  # noqa: PLC0415 - for tests without clusters
+    from mock_kafka.audit import ON_PURPOSE  # noqa: PLC0415 - for tests without clusters
 
-    findings = [
-        str(report) for report in reports if report.has_findings(except_kinds=LOST_ON_PURPOSE)
-    ]
+    findings = [str(report) for report in reports if report.has_findings(except_kinds=ON_PURPOSE)]
     if findings:
         pytest.fail("\n".join(findings), pytrace=False)
 

@@ -7,6 +7,7 @@ A function that may pause says `@may_pause`. What must not be interrupted is in 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -101,6 +102,16 @@ def no_pause() -> _NoPause:
     It is around what no other request may interrupt: what is read in it is what changes in it.
     """
     return _NoPause(_turn.get())
+
+
+@contextmanager
+def in_one_go() -> Iterator[None]:
+    """Have all that runs in this context take no turns: nothing else runs before its end."""
+    token = _turn.set(None)
+    try:
+        yield
+    finally:
+        _turn.reset(token)
 
 
 @may_pause

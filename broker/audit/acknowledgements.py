@@ -8,7 +8,7 @@ nothing. Nothing is recorded unless `audit.enable` is set.
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from broker.request.acknowledgement import Acknowledgement
+from broker.request.acknowledgement import Acknowledgement, RecordChange
 from broker.request.context import RequestContext
 from broker.responses import CompletedResponse, DispatchResult, PendingFrame, Throttled
 from protocol.api_keys import ApiKey
@@ -70,6 +70,8 @@ class Acknowledgements:
         """Acknowledgements of responses that are not yet written, by connection."""
         self.dropped: dict[PartitionKey | None, Dropped] = {}
         self.excluded: Counter[int] = Counter()
+        self.changes: deque[RecordChange] = deque(maxlen=count_max)
+        """The latest changes of fault rules to what logs store, oldest first."""
 
     def __len__(self) -> int:
         return len(self._sent)
@@ -102,6 +104,13 @@ class Acknowledgements:
             else:
                 self.excluded.update(item)
 
+    def note_change(self, change: RecordChange) -> None:
+        """Record that a fault rule has changed a batch of a log, or where it is in the end."""
+        withheld = change._replace(base_offset=-1)
+        if withheld in self.changes:
+            self.changes.remove(withheld)
+        self.changes.append(change)
+
     def forget(self, connection_id: int) -> None:
         """Drop the unwritten acknowledgements of a connection that has ended."""
         self._unwritten.pop(connection_id, None)
@@ -112,6 +121,7 @@ class Acknowledgements:
         self._unwritten.clear()
         self.dropped.clear()
         self.excluded.clear()
+        self.changes.clear()
 
     def _responded(self, context: RequestContext, response: CompletedResponse) -> None:
         frame = response.frame if isinstance(response, Throttled) else response

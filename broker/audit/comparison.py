@@ -14,7 +14,7 @@ from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKe
 from broker.audit.stored_sequences import StoredSequences
 from broker.cluster.changed_offsets import CleanedOffsets, LogCut
 from broker.cluster.cluster import Cluster
-from broker.request.acknowledgement import Acknowledgement
+from broker.request.acknowledgement import Acknowledgement, RecordChange
 from protocol import records
 from protocol.pacing import may_pause, paced, paced_stream
 from protocol.records import BatchHeader
@@ -36,6 +36,8 @@ class FindingKind(StrEnum):
     """Already in the log with the same producer id, epoch and sequence number."""
     OUT_OF_ORDER = "out_of_order"
     """After a batch of the same producer id and epoch that has later sequence numbers."""
+    CHANGED_BY_RULE = "changed_by_rule"
+    """A fault rule has changed what the log stores of it."""
     OFFSET_BEYOND_LOG_END = "offset_beyond_log_end"
     """A committed offset beyond the end of the log."""
 
@@ -74,6 +76,8 @@ class StoredLog(NamedTuple):
     """Where compaction has removed records, if it has."""
     cuts: Sequence[LogCut] = ()
     """When it lost its end."""
+    changes: Sequence[RecordChange] = ()
+    """What fault rules have changed in it."""
 
 
 class CommittedPosition(NamedTuple):
@@ -120,11 +124,16 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
         for group_id in paced(groups.group_ids())
         for topic_name, partition_index, position in groups.all_committed(group_id)
     ]
-    return AuditReport(compare(sent, _stored_logs(cluster), committed), dropped, excluded)
+    changes: dict[PartitionKey, list[RecordChange]] = defaultdict(list)
+    for change in paced(acknowledgements.changes):
+        changes[change.topic_id, change.partition].append(change)
+    return AuditReport(compare(sent, _stored_logs(cluster, changes), committed), dropped, excluded)
 
 
 @may_pause
-def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
+def _stored_logs(
+    cluster: Cluster, changes: Mapping[PartitionKey, Sequence[RecordChange]]
+) -> Iterator[tuple[PartitionKey, StoredLog]]:
     """Read one log after the other, so that there is little to free at the end of a turn."""
     for topic in paced(cluster.topics.all()):
         if topic.is_internal:
@@ -137,7 +146,18 @@ def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
             cleaned = None if log.segments is None else log.segments.cleaned
             batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
             key = topic.topic_id, partition.partition_index
-            yield key, StoredLog(topic.name, start_offset, end_offset, batches, cleaned, log.cuts)
+            yield (
+                key,
+                StoredLog(
+                    topic.name,
+                    start_offset,
+                    end_offset,
+                    batches,
+                    cleaned,
+                    log.cuts,
+                    changes.get(key, ()),
+                ),
+            )
 
 
 @may_pause
@@ -185,6 +205,15 @@ def _compare_partition(
         else:
             result.covered += 1
             by_offset[acknowledgement.base_offset].append(acknowledgement)
+    # The rules are to blame for these, and nobody else.
+    changed = {
+        offset
+        for change in log.changes
+        for offset in (change.base_offset, change.acknowledged_offset)
+    }
+    for offset in changed:
+        by_offset.pop(offset, None)
+    result.findings.extend(map(_of_change, log.changes))
     sequences: dict[tuple[int, int], StoredSequences] = {}
     for stored in paced_stream(log.batches):
         header = records.read_header(stored, 0)
@@ -192,7 +221,7 @@ def _compare_partition(
             producer = header.producer_id, header.producer_epoch
             known = sequences.setdefault(producer, StoredSequences())
             problem = _add_batch(known, header)
-            if problem is not None:
+            if problem is not None and header.base_offset not in changed:
                 result.findings.append(_of_batch(*problem, log.topic, key[1], header))
         for acknowledgement in by_offset.pop(header.base_offset, ()):
             if wrong := _batch_problem(acknowledgement, header, stored):
@@ -323,6 +352,23 @@ def _of_batch(
         header.producer_id,
         header.producer_epoch,
         header.base_sequence,
+    )
+
+
+def _of_change(change: RecordChange) -> Finding:
+    what = f"rule #{change.rule_id}: {change.change}"
+    if change.base_offset < 0:
+        what += ", it waits for the next batch of its partition"
+    return Finding(
+        FindingKind.CHANGED_BY_RULE,
+        change.topic,
+        change.partition,
+        what,
+        change.acknowledged_offset if change.base_offset < 0 else change.base_offset,
+        change.records_count,
+        change.producer_id,
+        change.producer_epoch,
+        change.base_sequence,
     )
 
 

@@ -5,7 +5,7 @@ Sources: Kafka's `MemoryRecords.filterTo` and `DefaultRecordBatch.writeEmptyHead
 
 from collections.abc import Generator, Iterator
 
-from protocol.batch_builder import BatchBuilder
+from protocol.batch_builder import BatchBuilder, record_bytes_max
 from protocol.compression import compress
 from protocol.records import (
     COMPRESSION_MASK,
@@ -25,8 +25,6 @@ RECORDS_PER_STEP = 250
 FREED_PER_STEP = 5_000
 """Batches that one step frees."""
 _KEPT_FLAGS = LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG | CONTROL_FLAG
-_RECORD_BYTES_MAX = 32
-"""What the lengths and the times of a record take at most, and may take less before."""
 
 
 def delete_horizon_ms(header: BatchHeader) -> int | None:
@@ -46,9 +44,9 @@ def rewritten(
     if horizon_ms is None:
         horizon_ms = delete_horizon_ms(header)
     bytes_max = HEADER_BYTES + sum(
-        _RECORD_BYTES_MAX + len(record.key or b"") + len(record.value or b"") for record in records
+        record_bytes_max(record.key, record.value, record.headers) for record in records
     )
-    builder = BatchBuilder("none", 2 * bytes_max, horizon_ms)
+    builder = BatchBuilder("none", bytes_max, horizon_ms)
     for number, record in enumerate(records, 1):
         delta = record.offset - header.base_offset
         builder.append(*record[1:], offset_delta=delta)

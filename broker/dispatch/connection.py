@@ -16,7 +16,9 @@ from broker.request.session import Session
 from broker.responses import (
     NOTHING,
     WAITING,
+    Beginning,
     Close,
+    CloseManner,
     CompletedResponse,
     ConnectionOutput,
     DispatchResult,
@@ -25,6 +27,7 @@ from broker.responses import (
     Throttled,
     ThrottlingQuota,
     new_output,
+    unchanged,
 )
 from protocol.api_keys import ApiKey
 from protocol.framing import SIZE_BYTES, Frame, FrameError, FrameReader, is_one_frame
@@ -71,6 +74,7 @@ class Connection:
         "_writes_parts",
         "broker_id",
         "client_host",
+        "close_manner",
         "connection_id",
         "session",
     )
@@ -111,6 +115,8 @@ class Connection:
         self._pending: PendingResponse | None = None
         self._ready_response: CompletedResponse = None
         self._close_reason: str | None = None
+        self.close_manner = CloseManner.CLOSE
+        """How it ends, if there is a reason."""
         self._has_more = False
         self._muted_until_ms = 0
         self._throttled_by: ThrottlingQuota | None = None
@@ -188,7 +194,7 @@ class Connection:
             return response
         if response is not None:
             self._take_other(response, out, now_ms)
-            if self._pending is not None:
+            if self._pending is not None and not out:
                 return WAITING
         return self._output(out)
 
@@ -324,7 +330,7 @@ class Connection:
 
     def _take_other(
         self,
-        result: "PendingFrame | EncodedParts | Throttled | Close | bytes",
+        result: "PendingFrame | EncodedParts | Throttled | Close | Beginning | bytes",
         out: list[bytes],
         now_ms: int,
     ) -> int:
@@ -346,7 +352,7 @@ class Connection:
 
     def _finish(self, response: CompletedResponse, out: list[bytes], now_ms: int) -> int:
         if isinstance(response, Close):
-            self._close_reason = response.reason
+            self._close_reason, self.close_manner = response.reason, response.manner
             if response.response is not None:
                 out.append(response.response)
         elif isinstance(response, Throttled):
@@ -356,6 +362,13 @@ class Connection:
             self._throttled_by.queue_size += 1
             if response.frame is not None:
                 out.append(response.frame)
+        elif isinstance(response, Beginning):
+            out.append(response.written)
+            self._pending = rest = response.rest
+            if rest.is_done:  # its time has come before this could be written
+                self._deliver(unchanged, rest.response)
+            else:
+                rest.attach(partial(self._deliver, unchanged))
         elif isinstance(response, EncodedParts):
             self._has_parts = True
             out += response.parts

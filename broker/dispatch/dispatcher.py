@@ -68,6 +68,8 @@ class Dispatcher:
             cluster.config["audit.acknowledgements.max"],
             is_enabled=cluster.config["audit.enable"],
         )
+        if self.acknowledgements.is_enabled:
+            self.faults.on_record_change = self.acknowledgements.note_change
         self.report_bug = report_bug
         self._now_ns = now_ns
         self.turns = Turns(

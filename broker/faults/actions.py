@@ -24,6 +24,8 @@ from broker.faults.fields import (
     one_of,
     whole,
 )
+from broker.request.acknowledgement import FETCH_CHANGES, SCHEMA_ID, SWAP_BATCHES
+from broker.responses import CloseManner
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
@@ -144,6 +146,13 @@ class Drop(Declared):
         whole(0),
         "so many bytes of the response before the end, with `within_response`; half by default",
     )
+    drop_by: str = declare(
+        one_of(*(manner.value for manner in CloseManner)),
+        "how the connection ends with `drop`: it closes; it is reset (RST); only the direction to "
+        "the client closes (FIN), and what the client sends is read and ignored; or it stays open "
+        "and nothing is read from it any more. `connections.max.idle.ms` ends the last two",
+        CloseManner.CLOSE.value,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +226,34 @@ class LimitBandwidth(Declared):
 
 
 @dataclass(frozen=True, slots=True)
+class LimitRequestBandwidth(Declared):
+    """Delay the handling as a slow link to the broker would."""
+
+    request_bytes_per_second: int = declare_required(
+        whole(1), "the request at the time at which a link of this rate has sent it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LimitResponseBandwidth(Declared):
+    """Delay the response as a slow link to the client would."""
+
+    response_bytes_per_second: int = declare_required(
+        whole(1), "the response at the time at which a link of this rate has sent it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trickle(Declared):
+    """Send the response in small pieces."""
+
+    trickle_bytes: int = declare_required(
+        whole(1), "the response in pieces of so many bytes, one after the other"
+    )
+    trickle_ms: int = declare(duration_ms(1), "the time between two pieces", 100)
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate(Declared):
     """Cut off the end of the response."""
 
@@ -249,6 +286,29 @@ class AnnounceSize(Declared):
 
     announce_bytes: int = declare_required(
         whole(-(1 << 31)), "the response with this number as its size, which may be negative"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecords(Declared):
+    """Change the records of a batch, with a CRC that is right again."""
+
+    change_records: str = declare_required(
+        one_of(*FETCH_CHANGES, SWAP_BATCHES),
+        "a batch of each partition with other records and a valid CRC: for Produce in the log, for "
+        "Fetch in this response alone. The batch twice, a value with one byte changed, one record "
+        "missing, the records in reverse order, values with another schema id, or, for Produce, "
+        "the batch behind the next one of its partition",
+    )
+    record_index: int | None = declare(
+        whole(0),
+        "the record of the batch to change or drop, from 0; by default `seed` chooses one that can "
+        "be changed, and `replace_schema_id` changes all that have a schema id",
+    )
+    schema_id: int | None = declare(
+        whole(-(1 << 31)),
+        f"the schema id of `replace_schema_id`, {SCHEMA_ID} by default: in a value that begins "
+        "with a byte 0 the four bytes behind it",
     )
 
 
@@ -345,10 +405,11 @@ BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
 ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
 DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
 """Actions that decide the outcome of a request; only one rule can do so."""
-FalsifyingAction = PatchResponse | Truncate | Corrupt | Oversize | AnnounceSize
+FalsifyingAction = PatchResponse | Trickle | Truncate | Corrupt | Oversize | AnnounceSize
 """Actions that may make a response false.
 
-An error reports no success, and a late or lost response is not false.
+An error reports no success, and a late or lost response is not false. One that trickles may be lost
+within.
 """
 Action = (
     DecidingAction
@@ -357,10 +418,14 @@ Action = (
     | DelayRequest
     | DelayResponse
     | LimitBandwidth
+    | LimitRequestBandwidth
+    | LimitResponseBandwidth
+    | Trickle
     | Truncate
     | Corrupt
     | Oversize
     | AnnounceSize
+    | ChangeRecords
     | ClusterAction
     | ConnectionAction
 )

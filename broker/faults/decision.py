@@ -6,6 +6,7 @@ from typing import Any
 
 from broker.faults.actions import (
     METADATA_APIS,
+    ChangeRecords,
     ClusterAction,
     DecidingAction,
     DelayRequest,
@@ -16,9 +17,12 @@ from broker.faults.actions import (
     Hang,
     Hold,
     LimitBandwidth,
+    LimitRequestBandwidth,
+    LimitResponseBandwidth,
     PatchResponse,
     StaleMetadata,
     Throttle,
+    Trickle,
     stage_of,
 )
 from broker.faults.error_arrays import PART, has_level, has_parts
@@ -29,6 +33,7 @@ from broker.faults.rule import FaultRule
 from broker.faults.selection import Selection, is_too_large
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
+from broker.responses import CloseManner
 from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets
@@ -107,6 +112,7 @@ class RuleState:
             and (match.broker is None or match.broker == context.broker_id)
             and (match.client_id is None or match.client_id == context.client_id)
             and (match.user is None or match.user == context.principal)
+            and (match.listener is None or match.listener == context.session.listener)
             and (match.connection is None or match.connection == context.connection_id)
             and not rule.matches_connections
             and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
@@ -260,6 +266,10 @@ class FaultDecision:
     delay_request_ms: int = 0
     delay_ms: int = 0
     bytes_per_second: int | None = None
+    request_bytes_per_second: int | None = None
+    response_bytes_per_second: int | None = None
+    trickle: Trickle | None = None
+    """How the response is written; that of the first rule."""
     throttle_time_ms: int = 0
     mute: bool = False
 
@@ -280,6 +290,13 @@ class FaultDecision:
                 case LimitBandwidth(rate):
                     others = self.bytes_per_second or rate
                     self.bytes_per_second = min(others, rate)
+                case LimitRequestBandwidth(rate):
+                    self.request_bytes_per_second = min(self.request_bytes_per_second or rate, rate)
+                case LimitResponseBandwidth(rate):
+                    others = self.response_bytes_per_second or rate
+                    self.response_bytes_per_second = min(others, rate)
+                case Trickle():
+                    self.trickle = self.trickle or action
                 case Throttle(throttle_time_ms, mute):
                     self.throttle_time_ms = max(self.throttle_time_ms, throttle_time_ms)
                     self.mute = self.mute or mute
@@ -309,6 +326,12 @@ class FaultDecision:
         return None if drop is None else drop.drop_after_bytes
 
     @property
+    def close_manner(self) -> CloseManner:
+        """How the connection ends with `drop`."""
+        drop = None if self.deciding is None else self.deciding.action(Drop)
+        return CloseManner.CLOSE if drop is None else CloseManner(drop.drop_by)
+
+    @property
     def hang(self) -> str | None:
         """When to stop processing the request for good, or None."""
         hang = None if self.deciding is None else self.deciding.action(Hang)
@@ -333,6 +356,11 @@ class FaultDecision:
             for match in self.matches
             if (action := match.rule.action(Hold)) is not None and action.hold == at
         ]
+
+    @property
+    def record_changes(self) -> list[RuleMatch]:
+        """The rules that change records."""
+        return [match for match in self.matches if match.rule.has_action(ChangeRecords)]
 
     def cluster_matches(self, at: str) -> list[RuleMatch]:
         """Return the rules that change the cluster at this point of the request."""

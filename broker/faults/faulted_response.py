@@ -1,5 +1,6 @@
 """Change a response as fault rules require: an error, other values, other bytes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from struct import Struct
 from typing import Any
@@ -17,8 +18,11 @@ from broker.faults.actions import (
 from broker.faults.decision import FaultDecision, RuleMatch
 from broker.faults.error_arrays import PART
 from broker.faults.error_responses import Framed, error_response
+from broker.faults.fetched_changes import with_changed_records
 from broker.faults.partial_errors import Split, merged
 from broker.faults.response_patch import patched_response
+from broker.faults.stored_changes import Selected
+from broker.faults.table import FaultTable
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
 from broker.responses import Close, CompletedResponse, Throttled, frame_of
@@ -42,8 +46,12 @@ class FaultedResponse:
         decision: FaultDecision,
         failing: Any,
         parts: Split | None,
+        selected: Sequence[Selected],
+        table: FaultTable,
     ) -> None:
-        """`failing` is the part of the request that fails, decoded; None without an error.
+        """`selected` are the rules that change records.
+
+        `failing` is the part of the request that fails, decoded; None without an error.
 
         With `parts` the rest of the request is handled, and the error is merged into its response.
         """
@@ -54,6 +62,8 @@ class FaultedResponse:
         self._decision = decision
         self._failing = failing
         self._parts = parts
+        self._selected = selected
+        self._table = table
 
     @property
     def is_partial(self) -> bool:
@@ -100,6 +110,27 @@ class FaultedResponse:
         )
         return _with_frame(response, patched)
 
+    def with_changed_records(self, response: CompletedResponse) -> CompletedResponse:
+        """Return a response to Fetch with the records that the rules change."""
+        frame, context = frame_of(response), self._context
+        if context.api_key != ApiKey.FETCH or not self._selected or frame is None:
+            return response
+        done: set[int] = set()
+
+        def change() -> bytes:
+            changed, ids = with_changed_records(
+                context, frame, self._selected, self._table.topic_name
+            )
+            done.update(ids)
+            return changed
+
+        changed = close_on_error(context, self._report_bug, change)
+        for one in self._selected:
+            if one.match.state.rule_id not in done:
+                self._table.undo(one.match)
+                context.fault = f"{context.fault} (nothing was done: no batch can be changed)"
+        return _with_frame(response, changed)
+
     def with_wrong_bytes(self, response: CompletedResponse) -> CompletedResponse:
         """Return the response with the throttle time and the wrong bytes of the rules.
 
@@ -120,7 +151,7 @@ class FaultedResponse:
 
     def dropped(self) -> Close:
         """Return a `Close` without a response."""
-        return Close(f"fault {self._decision.description}")
+        return Close(f"fault {self._decision.description}", manner=self._decision.close_manner)
 
     def _with_throttle_time(self, frame: bytes) -> bytes:
         """Set the throttle time in a response that its handler has encoded already."""

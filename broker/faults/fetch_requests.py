@@ -36,10 +36,13 @@ def full_request(
 ) -> Any | None:
     """Return a Fetch outside of its session if a rule changes its response; else None.
 
-    An error and a patch need a response with all partitions, which an incremental one is not.
+    An error, a patch and changed records need a response with all partitions, which an incremental
+    one is not.
     `decode` returns the request as `complete` does.
     """
-    if context.api_key != ApiKey.FETCH or not (decision.error or decision.patch):
+    if context.api_key != ApiKey.FETCH or not (
+        decision.error or decision.patch or decision.record_changes
+    ):
         return None
     return sessionless_request(context, decode(), cluster)
 

@@ -14,6 +14,7 @@ from broker.faults.cluster_actions import act
 from broker.faults.decision import FaultDecision
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.held_requests import HeldRequest
+from broker.faults.slow_link import sending_ms, trickled
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
 from broker.pending_response import PendingResponse
@@ -27,8 +28,6 @@ from broker.responses import (
 )
 from broker.timers import Timer
 from protocol.pacing import may_pause
-
-MS_PER_S = 1000
 
 
 class FaultThrottle:
@@ -102,7 +101,10 @@ class Injection:
         if decision.drop == BEFORE_HANDLING:
             self._pending.complete(self._faulted.dropped())
             return
-        self._wait(decision.delay_request_ms, now_ms, self._handle)
+        delay_ms = decision.delay_request_ms
+        if decision.request_bytes_per_second is not None:
+            delay_ms += sending_ms(self._context.size_bytes, decision.request_bytes_per_second)
+        self._wait(delay_ms, now_ms, self._handle)
 
     @may_pause
     def _handle(self, now_ms: int) -> None:
@@ -156,7 +158,7 @@ class Injection:
     @may_pause
     def _end(self, response: CompletedResponse, now_ms: int) -> None:
         decision = self._decision
-        response = self._faulted.with_patch(response)
+        response = self._faulted.with_changed_records(self._faulted.with_patch(response))
         if self._is_broker_down_after(BEFORE_RESPONSE, now_ms) or decision.hang == BEFORE_RESPONSE:
             return
         if decision.drop == BEFORE_RESPONSE:
@@ -164,10 +166,19 @@ class Injection:
             return
         sent = self._faulted.with_wrong_bytes(response)
         delay_ms = decision.delay_ms
+        size_bytes = len(frame_of(sent) or b"")
         if decision.bytes_per_second is not None:
-            size_bytes = self._context.size_bytes + len(frame_of(sent) or b"")
-            delay_ms += -(-size_bytes * MS_PER_S // decision.bytes_per_second)
-        self._wait(delay_ms, now_ms, lambda _now_ms: self._pending.complete(sent))
+            delay_ms += sending_ms(self._context.size_bytes + size_bytes, decision.bytes_per_second)
+        if decision.response_bytes_per_second is not None:
+            delay_ms += sending_ms(size_bytes, decision.response_bytes_per_second)
+        self._wait(delay_ms, now_ms, lambda now_ms: self._write(sent, now_ms))
+
+    @may_pause
+    def _write(self, response: CompletedResponse, now_ms: int) -> None:
+        trickle = self._decision.trickle
+        if trickle is not None and not self._is_forced:
+            response = trickled(response, trickle, self._cluster.timers, now_ms)
+        self._pending.complete(response)
 
     # ------------------------------------------------------------------------------------------
 

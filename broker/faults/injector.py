@@ -1,16 +1,19 @@
 """The entry point of fault injection: the dispatcher passes a request and gets its response."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.faults import fetch_requests
 from broker.faults.actions import BEFORE_HANDLING
+from broker.faults.decision import FaultDecision
 from broker.faults.error_arrays import TOP
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import encoded, split
 from broker.faults.stale_view import StaleView
+from broker.faults.stored_changes import Selected, StoredChanges
 from broker.faults.table import FaultTable
 from broker.pending_response import Failed
 from broker.request.context import RequestContext
@@ -18,7 +21,9 @@ from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import CompletedResponse, DispatchResult, PendingFrame
 from broker.routes import Route
 from protocol import codec, produce_decoder
+from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
+from protocol.request_targets import request_targets
 
 Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
 """Handles the body `buffer[start:end]` of a request on a cluster, or on a stale view of it."""
@@ -31,6 +36,7 @@ class Injector:
         self._cluster = cluster
         self._table = table
         self._report_bug = report_bug
+        self._stored = StoredChanges(cluster, table)
 
     @may_pause
     def intercept(
@@ -61,7 +67,10 @@ class Injector:
 
         decision = self._table.evaluate(context, decode, decode_by_schema)
         if decision is None:
-            return handle(route, context, buffer, start, end, self._cluster)
+            handle_plainly = partial(handle, route, context, buffer, start, end, self._cluster)
+            if context.api_key == ApiKey.PRODUCE and self._table.withheld:
+                return self._stored.handle(context, decode(), (), handle_plainly)
+            return handle_plainly()
         context.fault = decision.description
         context.falsified_by = decision.falsifying_rule_ids
         # A copy: the request may be handled later, when the buffer holds other bytes.
@@ -79,6 +88,7 @@ class Injector:
             if parts is not None and error.stage(context.api_key) == BEFORE_HANDLING:
                 body = parts.rest_body
                 withheld = failing
+        selected = self._selected(context, decision, body)
         response = FaultedResponse(
             self._cluster,
             self._report_bug,
@@ -87,9 +97,11 @@ class Injector:
             decision,
             failing,
             parts,
+            selected,
+            self._table,
         )
 
-        handle_body = self._handler(route, context, body, handle, withheld)
+        handle_body = self._handler(route, context, body, handle, withheld, selected)
         result = Injection(
             self._cluster, self._table, context, decision, handle_body, response
         ).begin()
@@ -100,8 +112,29 @@ class Injector:
             lambda late: close_on_error(context, self._report_bug, lambda: _raise_if_failed(late)),
         )
 
+    @may_pause
+    def _selected(
+        self, context: RequestContext, decision: FaultDecision, body: bytes
+    ) -> list[Selected]:
+        """Return the rules that change records, with the partitions that each is for."""
+        selected = []
+        for match in decision.record_changes:
+            parts = split(context, body, match.rule.match, match.state.selection, self._cluster)
+            targets = None
+            if parts is not None:
+                names = request_targets(parts.failing)
+                targets = names.with_topic_names(self._table.topic_name)
+            selected.append(Selected(match, targets))
+        return selected
+
     def _handler(
-        self, route: Route, context: RequestContext, body: bytes, handle: Handle, withheld: Any
+        self,
+        route: Route,
+        context: RequestContext,
+        body: bytes,
+        handle: Handle,
+        withheld: Any,
+        selected: Sequence[Selected],
     ) -> Callable[[Cluster | StaleView], DispatchResult]:
         """Return a function that handles a request on a cluster, and raises nothing.
 
@@ -109,8 +142,12 @@ class Injector:
         """
 
         def run(cluster: Cluster | StaleView) -> DispatchResult:
+            handle_body = partial(handle, route, context, body, 0, len(body), cluster)
+            if context.api_key == ApiKey.PRODUCE and (selected or self._table.withheld):
+                request = produce_decoder.decode_request(context.api_version, body, 0, len(body))
+                return self._stored.handle(context, request, selected, handle_body)
             with fetch_requests.withholding(context, withheld, self._cluster):
-                return handle(route, context, body, 0, len(body), cluster)
+                return handle_body()
 
         return lambda cluster: close_on_error(context, self._report_bug, lambda: run(cluster))
 

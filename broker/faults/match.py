@@ -51,6 +51,7 @@ class Match(Declared):
     broker: int | None = declare(NODE_ID, "requests and connections to the broker with this id")
     client_id: str | None = declare(TEXT, "requests with this `client.id`")
     user: str | None = declare(TEXT, "requests of this principal; `ANONYMOUS` without SASL")
+    listener: str | None = declare(TEXT, "requests to the listener with this name")
     connection: int | None = declare(whole(0), "requests on the connection with this number")
 
     @property
@@ -86,7 +87,8 @@ class Trigger(Declared):
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(
         whole(-(1 << 63), (1 << 63) - 1),
-        "seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results",
+        "seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give "
+        "equal results",
         0,
     )
     at_once: bool = declare(

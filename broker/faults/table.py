@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from broker.faults.rule import FaultRule
     from broker.faults.rule_links import Links
     from broker.faults.stale_view import StaleView
+    from broker.faults.withheld_batches import WithheldBatches
+    from broker.request.acknowledgement import RecordChange
     from protocol.request_targets import RequestTargets
 
 
@@ -53,6 +55,10 @@ class FaultTable:
         """The time of the latest request that was evaluated."""
         self.on_held: Callable[[RequestContext], None] | None = None
         """Called when a request is held, and when it is no more."""
+        self.on_record_change: Callable[[RecordChange], None] | None = None
+        """Called when a rule has changed what a log stores of a batch."""
+        self.withheld: WithheldBatches | None = None
+        """The batches that wait for the next one of their partition; None before there are any."""
         self._watchers: list[Callable[[], None]] = []
 
     @may_pause
@@ -92,7 +98,7 @@ class FaultTable:
             link.connect(state, states)
         for state in states:
             self._begin(state, now_ms)
-        self._refresh()
+        self.refresh()
         return [state.rule_id for state in states]
 
     def _links(self, rules: "Sequence[FaultRule]") -> "list[Links]":
@@ -142,15 +148,16 @@ class FaultTable:
         return list(self._states.values())
 
     def undo(self, match: "RuleMatch") -> None:
-        """Undo the count of a match whose action on the cluster could not be done.
+        """Undo the count of a match whose action could not be done.
 
         A rule with other actions keeps its count.
         """
-        from broker.faults.actions import ClusterAction, Hold  # noqa: PLC0415
+        from broker.faults.actions import ChangeRecords, ClusterAction, Hold  # noqa: PLC0415
 
-        if all(isinstance(action, ClusterAction | Hold) for action in match.rule.actions):
+        undone = ClusterAction | Hold | ChangeRecords
+        if all(isinstance(action, undone) for action in match.rule.actions):
             match.state.undo_fire()
-            self._refresh()
+            self.refresh()
 
     def remove(self, rule_id: int) -> bool:
         """Remove a rule; return False if there is none.
@@ -161,7 +168,7 @@ class FaultTable:
         removed = self._states.pop(rule_id, None)
         if removed is not None:
             self._lose(removed)
-        self._refresh()
+        self.refresh()
         self._notify()
         return removed is not None
 
@@ -171,7 +178,7 @@ class FaultTable:
         self._states.clear()
         for state in removed:
             self._lose(state)
-        self._refresh()
+        self.refresh()
         self._notify()
 
     def _lose(self, state: "RuleState") -> None:
@@ -179,6 +186,14 @@ class FaultTable:
         state.lose_followers()
         if state.held:
             self.held.release(state, self._cluster.timers.latest_ms)
+        if self.withheld is not None:
+            for change in self.withheld.release(state.rule_id, self._cluster.timers.latest_ms):
+                self.note_record_change(change)
+
+    def note_record_change(self, change: "RecordChange") -> None:
+        """Note what a rule has changed in a log."""
+        if self.on_record_change is not None:
+            self.on_record_change(change)
 
     # Requests that are held -------------------------------------------------------------------
 
@@ -198,7 +213,7 @@ class FaultTable:
             KeyError: there is no such rule.
         """
         released = self.held.release(self._states[rule_id], now_ms, count)
-        self._refresh()
+        self.refresh()
         self._notify()
         return released
 
@@ -234,7 +249,7 @@ class FaultTable:
     def set_hook(self, hook: Hook | None) -> None:
         """Set the function that gets every request that no rule decides; None removes it."""
         self._hook = hook
-        self._refresh()
+        self.refresh()
 
     @may_pause
     def evaluate(
@@ -284,7 +299,7 @@ class FaultTable:
             if rule is not None:
                 decision = decision or FaultDecision()
                 decision.add(self._state_of_hook(rule, context.now_ms))
-        self._refresh()
+        self.refresh()
         if decision is not None:
             self._notify()
         return decision
@@ -312,7 +327,7 @@ class FaultTable:
             for state in [state for state in self._live() if state.is_armed]
             if state.matches_connection(broker_id, now_ms) and state.count_match(now_ms)
         ]
-        self._refresh()
+        self.refresh()
         self._notify()
         if not fired:
             return None
@@ -330,9 +345,10 @@ class FaultTable:
     def _live(self) -> "Sequence[RuleState]":
         return [state for state in self._states.values() if not state.is_used_up]
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Find out again whether a rule can still fire."""
         live = self._live()
-        self.is_enabled = self._hook is not None or bool(live)
+        self.is_enabled = self._hook is not None or bool(live) or bool(self.withheld)
         self.named_apis = frozenset(state.rule.match.api_key for state in live)
 
 

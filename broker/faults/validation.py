@@ -18,6 +18,7 @@ from broker.faults.actions import (
     WITHIN_RESPONSE,
     Action,
     BrokerAction,
+    ChangeRecords,
     ClusterAction,
     ConnectionAction,
     DelayConnection,
@@ -37,6 +38,7 @@ from broker.faults.actions import (
 from broker.faults.error_arrays import TOP, has_level
 from broker.faults.match import Match, Trigger
 from broker.faults.selection import Selection
+from broker.request.acknowledgement import DROP_RECORD, FETCH_CHANGES, FLIP_BYTE, REPLACE_SCHEMA_ID
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -96,6 +98,8 @@ def _check_actions(match: Match, actions: dict[str, Action]) -> None:
             raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_RESPONSE}")
         if isinstance(action, PatchResponse):
             _check_response_patch(match, action)
+        if isinstance(action, ChangeRecords):
+            _check_record_change(match, action)
         is_none = isinstance(action, Error) and action.error_code == ErrorCode.NONE
         if is_none and "response" not in actions:
             raise ValueError("error: NONE is no error; a rule with delay_ms 0 only counts")
@@ -108,6 +112,22 @@ def _check_response_patch(match: Match, action: PatchResponse) -> None:
         check_patch(match.api_key, action.response)
     except ValueError as error:
         raise ValueError(f"response: {error}") from None
+
+
+def _check_record_change(match: Match, action: ChangeRecords) -> None:
+    change = action.change_records
+    if match.api_key not in {ApiKey.PRODUCE, ApiKey.FETCH}:
+        raise ValueError("change_records: needs api to be Produce or Fetch")
+    if match.api_key is ApiKey.FETCH and change not in FETCH_CHANGES:
+        raise ValueError(f"change_records: {change} is for Produce alone")
+    if action.schema_id is not None and change != REPLACE_SCHEMA_ID:
+        raise ValueError(f"schema_id: needs change_records to be {REPLACE_SCHEMA_ID}")
+    if action.record_index is not None and change not in {
+        FLIP_BYTE,
+        DROP_RECORD,
+        REPLACE_SCHEMA_ID,
+    }:
+        raise ValueError(f"record_index: {change} is not of one record")
 
 
 def _check_trigger(trigger: Trigger) -> None:
@@ -265,7 +285,7 @@ def _check_end(match: Match, actions: dict[str, Action]) -> None:
         return
     name, at = end
     for other, action in actions.items():
-        if _is_lost(action, name, at):
+        if _is_lost(action, name, at, match.api_key):
             raise ValueError(f"{other}: has no effect, {name} ends the request before")
     if at == BEFORE_HANDLING:
         for action in actions.values():
@@ -288,7 +308,7 @@ def _end_of(match: Match, actions: dict[str, Action]) -> tuple[str, str] | None:
     return None
 
 
-def _is_lost(action: Action, end: str, at: str) -> bool:
+def _is_lost(action: Action, end: str, at: str, api_key: ApiKey | None) -> bool:
     """Return whether an action has no effect because the request ends before it."""
     if isinstance(action, ClusterAction | ConnectionAction):
         return False
@@ -296,6 +316,8 @@ def _is_lost(action: Action, end: str, at: str) -> bool:
         return end == "stop_broker"
     if isinstance(action, DelayRequest):
         return at == BEFORE_HANDLING
+    if isinstance(action, ChangeRecords) and api_key is ApiKey.PRODUCE:
+        return at == BEFORE_HANDLING  # else the records are in the log by then
     if isinstance(action, Hold):
         return at == BEFORE_HANDLING and action.hold == BEFORE_RESPONSE
     return True

@@ -17,8 +17,8 @@ FINDINGS_MAX = 1_000
 class FindingView(msgspec.Struct):
     """One difference; -1 and null where there is nothing to name.
 
-    `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `stored_twice`, `out_of_order`
-    or `offset_beyond_log_end`.
+    `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `changed_by_rule`,
+    `stored_twice`, `out_of_order` or `offset_beyond_log_end`.
     """
 
     kind: str

@@ -1,7 +1,18 @@
-"""One batch that a Produce response acknowledges, as the audit records it."""
+"""One batch that a Produce response acknowledges, and one that a rule changes, for the audit."""
 
 from typing import NamedTuple
 from uuid import UUID
+
+DUPLICATE_BATCH = "duplicate_batch"
+FLIP_BYTE = "flip_byte"
+DROP_RECORD = "drop_record"
+REVERSE_RECORDS = "reverse_records"
+REPLACE_SCHEMA_ID = "replace_schema_id"
+SWAP_BATCHES = "swap_batches"
+FETCH_CHANGES = (DUPLICATE_BATCH, FLIP_BYTE, DROP_RECORD, REVERSE_RECORDS, REPLACE_SCHEMA_ID)
+"""The changes that a response to Fetch can have, while the log stays right."""
+SCHEMA_ID = (1 << 31) - 1
+"""The schema id that `replace_schema_id` writes by default."""
 
 
 class Acknowledgement(NamedTuple):
@@ -26,3 +37,24 @@ class Acknowledgement(NamedTuple):
     connection_id: int
     client_id: str | None
     time_ms: int
+
+
+class RecordChange(NamedTuple):
+    """A batch that a log does not store as its producer has sent it; names as in its header.
+
+    `base_offset` is where the batch is now; -1 while the log does not have it.
+    `acknowledged_offset` is the base offset that its producer got.
+    """
+
+    topic_id: UUID
+    topic: str
+    partition: int
+    rule_id: int
+    change: str
+    """The value of `change_records`."""
+    base_offset: int
+    acknowledged_offset: int
+    records_count: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int

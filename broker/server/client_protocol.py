@@ -14,8 +14,9 @@ from broker.config.listener_values import started_value
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
-from broker.responses import WAITING, ConnectionOutput, new_output
+from broker.responses import WAITING, CloseManner, ConnectionOutput, new_output
 from broker.server.accept_queue import AcceptQueue
+from broker.server.connection_end import end_as
 from broker.server.listener_security import ListenerSecurity
 from broker.server.timer_driver import TimerDriver
 from broker.timers import Timer
@@ -301,7 +302,12 @@ class ClientProtocol(asyncio.Protocol):
                 self._transport.write(write)
             if self._acknowledgements.is_enabled and self.connection is not None:
                 self._acknowledgements.written(self.connection.connection_id)
+        connection = self.connection
         if close_reason is not None:
+            if connection is not None and end_as(connection.close_manner, self._transport):
+                self.close_reason = close_reason
+                self.update_reading()
+                return
             self._close(close_reason, after_s=LAST_RESPONSE_S if write or parts else 0)
             return
         if muted_until_ms:
@@ -312,7 +318,6 @@ class ClientProtocol(asyncio.Protocol):
         # After a response without more requests it falls behind now at the earliest: the next read
         # finds that out, before much is buffered.
         may_be_behind = has_more or not (write or parts)
-        connection = self.connection
         if self._is_paused or (
             may_be_behind
             and connection is not None
@@ -343,6 +348,7 @@ class ClientProtocol(asyncio.Protocol):
             self._server.wait_for_room(self)
         is_paused = (
             has_no_room
+            or connection.close_manner is CloseManner.STOP_READING
             or self._is_write_paused
             or self.is_isolated
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)

@@ -14,7 +14,7 @@ import pytest
 
 from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
 from scenarios.clients.deadline import DEADLINE_S, Deadline
-from scenarios.clients.interface import Client, Config, Delivery, Record
+from scenarios.clients.interface import Client, Config, Delivery, ProducerOptions, Record
 from scenarios.clients.python_clients import CLIENTS
 from tests.interop.broker_thread import BrokerThread
 
@@ -311,3 +311,80 @@ def test_a_client_follows_a_wrong_leader_in_metadata_and_returns(
     assert broker.rule(rule).fire_count >= 1
     assert broker.rule(refusals).fire_count >= 1
     assert broker.stored("t") == 1
+
+
+# Changed records ------------------------------------------------------------------------------
+
+CHANGES: dict[str, list[bytes]] = {
+    "drop_record": [b"1", b"2"],
+    "reverse_records": [b"2", b"1", b"0"],
+    "replace_schema_id": [b"0", b"1", b"2", b"\0\x7f\xff\xff\xffx"],
+}
+"""The values that are left of `SENT`, those with a schema id only where it is replaced."""
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("api", ["Produce", "Fetch"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_consumer_reads_changed_records_and_goes_on(
+    broker: BrokerThread, client: Client, topic: str, compression: str, api: str, change: str
+) -> None:
+    create_topic(broker.servers, topic)
+    values = [b"0", b"1", b"2", *([b"\0\0\0\0\x07x"] if change == "replace_schema_id" else [])]
+    options = {"record_index": 0} if change == "drop_record" else {}
+    rule = broker.fault(api=api, change_records=change, topic=topic, **options)
+    outcomes: list[Delivery] = []
+    batching = ProducerOptions(compression=compression, is_idempotent=True, linger_ms=300)
+    with client.producer(broker.servers, None, batching) as producer:
+        for value in values:
+            producer.send(topic, value, outcomes.append, partition=0)
+        producer.flush()
+    assert [outcome.offset for outcome in outcomes] == list(range(len(values)))
+    read = client.read(broker.servers, topic, 1, len(CHANGES[change]))
+    assert broker.rule(rule).fire_count >= 1
+    assert [record.value for record in read] == CHANGES[change]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_an_idempotent_producer_goes_on_behind_swapped_and_doubled_batches(
+    broker: BrokerThread, client: Client, topic: str
+) -> None:
+    create_topic(broker.servers, topic)
+    broker.fault(api="Produce", change_records="swap_batches", times=1)
+    broker.fault(api="Produce", change_records="duplicate_batch", skip=2, times=1)
+    with client.producer(broker.servers, None, ProducerOptions(is_idempotent=True)) as producer:
+        outcomes: list[Delivery] = []
+        for number in range(4):
+            producer.send(topic, b"%d" % number, outcomes.append, partition=0)
+            producer.flush()
+    assert all(outcome.error is None for outcome in outcomes)
+    read = client.read(broker.servers, topic, 1, 5)
+    assert [record.value for record in read] == [b"1", b"0", b"2", b"2", b"3"]
+
+
+# Connections ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("drop_by", ["close", "reset", "half_close"])
+def test_a_client_sends_again_after_a_connection_ended(
+    broker: BrokerThread, client: Client, topic: str, drop_by: str
+) -> None:
+    create_topic(broker.servers, topic)
+    rule = broker.fault(api="Produce", drop="before_response", drop_by=drop_by, times=1)
+    (sent,) = client.produce(broker.servers, topic, ONE, is_idempotent=True)
+    assert broker.rule(rule).fire_count == 1
+    assert sent.offset in {0, -1}  # -1: a duplicate whose offset the client does not ask for
+    assert broker.stored(topic) == 1
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_reads_a_response_that_trickles(
+    broker: BrokerThread, client: Client, topic: str
+) -> None:
+    create_topic(broker.servers, topic)
+    rule = broker.fault(api="Produce", trickle_bytes=7, trickle_ms=1, times=2)
+    (sent,) = client.produce(broker.servers, topic, ONE)
+    assert broker.rule(rule).fire_count == 1
+    assert sent.offset == 0

@@ -9,7 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from mock_kafka import AuditError, AuditFinding, ControlError, MockKafka, NotCovered
-from mock_kafka.audit import LOST_ON_PURPOSE, AuditReport, audit_report_of
+from mock_kafka.audit import ON_PURPOSE, AuditReport, audit_report_of
 
 FINDING = {
     "kind": "not_stored",
@@ -146,9 +146,9 @@ def test_audit_of_a_cluster_without_recording_is_an_error_that_says_how_to_enabl
 def test_findings_of_expected_kinds_raise_nothing() -> None:
     finding = AuditFinding("lost_by_election", "orders", 0, "gone")
     report = AuditReport(1, (finding,), 1, 0, 0, (), {})
-    report.raise_on_findings(except_kinds=LOST_ON_PURPOSE)
+    report.raise_on_findings(except_kinds=ON_PURPOSE)
     with pytest.raises(AuditError, match="lost_by_election  orders-0"):
         report.raise_on_findings(except_kinds={"lost_by_truncation"})
     beyond_the_first = replace(report, finding_count=2)
     with pytest.raises(AuditError):
-        beyond_the_first.raise_on_findings(except_kinds=LOST_ON_PURPOSE)
+        beyond_the_first.raise_on_findings(except_kinds=ON_PURPOSE)

@@ -118,7 +118,8 @@ func (k *Kafka) end() {
 			k.t.Error(err)
 		}
 		for _, finding := range report.Findings {
-			if finding.Kind != "lost_by_election" && finding.Kind != "lost_by_truncation" {
+			if finding.Kind != "lost_by_election" && finding.Kind != "lost_by_truncation" &&
+				finding.Kind != "changed_by_rule" {
 				k.t.Errorf("mock-kafka: audit: %s: %s-%d: %s",
 					finding.Kind, finding.Topic, finding.Partition, finding.Detail)
 			}

@@ -89,8 +89,8 @@ type AuditView struct {
 
 // FindingView: One difference; -1 and null where there is nothing to name.
 //
-// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `stored_twice`,
-// `out_of_order` or `offset_beyond_log_end`.
+// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `changed_by_rule`,
+// `stored_twice`, `out_of_order` or `offset_beyond_log_end`.
 type FindingView struct {
 	Kind          string  `json:"kind"`
 	Topic         string  `json:"topic"`
@@ -291,6 +291,8 @@ type FaultRule struct {
 	ClientID string `json:"client_id,omitempty"`
 	// requests of this principal; `ANONYMOUS` without SASL
 	User string `json:"user,omitempty"`
+	// requests to the listener with this name
+	Listener string `json:"listener,omitempty"`
 	// requests on the connection with this number
 	Connection *int `json:"connection,omitempty"`
 	// only on the nth request that matches
@@ -313,7 +315,8 @@ type FaultRule struct {
 	UntilMS int64 `json:"until_ms,omitempty"`
 	// on each with this probability
 	Probability *float64 `json:"probability,omitempty"`
-	// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+	// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal
+	// results
 	Seed int64 `json:"seed,omitempty"`
 	// when the rule is added, without any request; for actions on the cluster
 	AtOnce bool `json:"at_once,omitempty"`
@@ -337,6 +340,11 @@ type FaultRule struct {
 	Drop string `json:"drop,omitempty"`
 	// so many bytes of the response before the end, with `within_response`; half by default
 	DropAfterBytes *int `json:"drop_after_bytes,omitempty"`
+	// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the
+	// client closes (FIN), and what the client sends is read and ignored; or it stays open and
+	// nothing is read from it any more. `connections.max.idle.ms` ends the last two. One of close
+	// reset half_close stop_reading.
+	DropBy string `json:"drop_by,omitempty"`
 	// no response, ever; the request is not handled, or it is. One of before_handling
 	// before_response.
 	Hang string `json:"hang,omitempty"`
@@ -357,6 +365,14 @@ type FaultRule struct {
 	DelayMS *int64 `json:"delay_ms,omitempty"`
 	// the response at the time at which a link of this rate has sent request and response
 	BytesPerSecond int `json:"bytes_per_second,omitempty"`
+	// the request at the time at which a link of this rate has sent it
+	RequestBytesPerSecond int `json:"request_bytes_per_second,omitempty"`
+	// the response at the time at which a link of this rate has sent it
+	ResponseBytesPerSecond int `json:"response_bytes_per_second,omitempty"`
+	// the response in pieces of so many bytes, one after the other
+	TrickleBytes int `json:"trickle_bytes,omitempty"`
+	// the time between two pieces
+	TrickleMS int64 `json:"trickle_ms,omitempty"`
 	// a response without its last bytes, whose size is the size of the rest
 	TruncateBytes int `json:"truncate_bytes,omitempty"`
 	// a response with this many bytes changed, after the correlation id
@@ -365,6 +381,18 @@ type FaultRule struct {
 	OversizeBytes int `json:"oversize_bytes,omitempty"`
 	// the response with this number as its size, which may be negative
 	AnnounceBytes *int `json:"announce_bytes,omitempty"`
+	// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch
+	// in this response alone. The batch twice, a value with one byte changed, one record missing, the
+	// records in reverse order, values with another schema id, or, for Produce, the batch behind the
+	// next one of its partition. One of duplicate_batch flip_byte drop_record reverse_records
+	// replace_schema_id swap_batches.
+	ChangeRecords string `json:"change_records,omitempty"`
+	// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be
+	// changed, and `replace_schema_id` changes all that have a schema id
+	RecordIndex *int `json:"record_index,omitempty"`
+	// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte
+	// 0 the four bytes behind it
+	SchemaID *int `json:"schema_id,omitempty"`
 	// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
 	Leader any `json:"leader,omitempty"`
 	// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or

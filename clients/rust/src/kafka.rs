@@ -298,7 +298,7 @@ impl MockKafka {
 
     /// What the audit has found that the test did not ask for.
     fn findings(&self) -> Vec<String> {
-        let on_purpose = ["lost_by_election", "lost_by_truncation"];
+        let on_purpose = ["lost_by_election", "lost_by_truncation", "changed_by_rule"];
         match self.admin.get_audit() {
             Err(error) => vec![error.to_string()],
             Ok(report) => {

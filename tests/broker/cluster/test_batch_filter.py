@@ -45,6 +45,17 @@ def test_what_is_left_reads_as_before(compression: str, horizon_ms: int | None) 
     assert delete_horizon_ms(read_header(finished(left, records[1:2]), 0)) == horizon_ms
 
 
+def test_large_headers_stay() -> None:
+    builder = BatchBuilder("none", 1 << 20)
+    for _ in range(5):
+        builder.append(1000, b"key", b"v", (("h", b"x" * 1000),))
+    batch = builder.build()
+    records = list(read_records(batch))
+    left = finished(batch, records)
+    assert read_header(left, 0).records_count == 5
+    assert list(read_records(left)) == records
+
+
 def test_an_emptied_batch_keeps_its_header() -> None:
     batch, _records = stored_batch("gzip")
     before, empty = read_header(batch, 0), emptied(batch)

@@ -35,6 +35,31 @@ TRIES = 200
         ({"delay_ms": 1, "after_ms": 5, "until_ms": 5}, "until_ms: 5 is not after after_ms, 5"),
         # Fields that need other fields.
         ({"leader": 2}, "leader: needs topic"),
+        ({"change_records": "flip_byte"}, "change_records: needs api to be Produce or Fetch"),
+        (
+            {"change_records": "flip_byte", "api": "Metadata"},
+            "change_records: needs api to be Produce or Fetch",
+        ),
+        (
+            {"change_records": "swap_batches", "api": "Fetch"},
+            "change_records: swap_batches is for Produce alone",
+        ),
+        (
+            {"change_records": "flip_byte", "api": "Fetch", "schema_id": 3},
+            "schema_id: needs change_records to be replace_schema_id",
+        ),
+        (
+            {"change_records": "reverse_records", "api": "Fetch", "record_index": 3},
+            "record_index: reverse_records is not of one record",
+        ),
+        (
+            {"change_records": "flip_byte", "api": "Produce", "drop": "before_handling"},
+            "change_records: has no effect, drop ends the request before",
+        ),
+        (
+            {"change_records": "flip_byte", "api": "Fetch", "drop": "before_response"},
+            "change_records: has no effect, drop ends the request before",
+        ),
         ({"coordinator": "next"}, "coordinator: needs group or transactional_id"),
         ({"delay_ms": 1, "restart_after_ms": 5}, "restart_after_ms: needs stop_broker or isolate"),
         ({"delay_ms": 1, "elect": False}, "elect: needs stop_broker or isolate_broker"),
