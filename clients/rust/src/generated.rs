@@ -109,8 +109,8 @@ pub struct AuditView {
 
 /// One difference; -1 and null where there is nothing to name.
 ///
-/// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `stored_twice`, `out_of_order`
-/// or `offset_beyond_log_end`.
+/// `kind` is `not_stored`, `lost_by_election`, `lost_by_truncation`, `changed_by_rule`,
+/// `stored_twice`, `out_of_order` or `offset_beyond_log_end`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FindingView {
     pub kind: String,
@@ -416,6 +416,9 @@ pub struct FaultRule {
     /// requests of this principal; `ANONYMOUS` without SASL
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// requests to the listener with this name
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<String>,
     /// requests on the connection with this number
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<i64>,
@@ -446,7 +449,7 @@ pub struct FaultRule {
     /// on each with this probability
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
-    /// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+    /// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal results
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     /// when the rule is added, without any request; for actions on the cluster
@@ -470,6 +473,9 @@ pub struct FaultRule {
     /// so many bytes of the response before the end, with `within_response`; half by default
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_after_bytes: Option<i64>,
+    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN), and what the client sends is read and ignored; or it stays open and nothing is read from it any more. `connections.max.idle.ms` ends the last two
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop_by: Option<String>,
     /// no response, ever; the request is not handled, or it is
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang: Option<String>,
@@ -497,6 +503,18 @@ pub struct FaultRule {
     /// the response at the time at which a link of this rate has sent request and response
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<i64>,
+    /// the request at the time at which a link of this rate has sent it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_bytes_per_second: Option<i64>,
+    /// the response at the time at which a link of this rate has sent it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_bytes_per_second: Option<i64>,
+    /// the response in pieces of so many bytes, one after the other
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trickle_bytes: Option<i64>,
+    /// the time between two pieces
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trickle_ms: Option<i64>,
     /// a response without its last bytes, whose size is the size of the rest
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncate_bytes: Option<i64>,
@@ -509,6 +527,15 @@ pub struct FaultRule {
     /// the response with this number as its size, which may be negative
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_bytes: Option<i64>,
+    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_records: Option<String>,
+    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_index: Option<i64>,
+    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_id: Option<i64>,
     /// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Value>,
@@ -612,6 +639,11 @@ impl FaultRule {
         self.user = Some(value.into());
         self
     }
+    /// requests to the listener with this name
+    pub fn listener(mut self, value: impl Into<String>) -> Self {
+        self.listener = Some(value.into());
+        self
+    }
     /// requests on the connection with this number
     pub fn connection(mut self, value: impl Into<i64>) -> Self {
         self.connection = Some(value.into());
@@ -662,7 +694,7 @@ impl FaultRule {
         self.probability = Some(value.into());
         self
     }
-    /// seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results
+    /// seeds `probability`, `jitter_ms`, `corrupt_bytes` and `change_records`; equal seeds give equal results
     pub fn seed(mut self, value: impl Into<i64>) -> Self {
         self.seed = Some(value.into());
         self
@@ -700,6 +732,11 @@ impl FaultRule {
     /// so many bytes of the response before the end, with `within_response`; half by default
     pub fn drop_after_bytes(mut self, value: impl Into<i64>) -> Self {
         self.drop_after_bytes = Some(value.into());
+        self
+    }
+    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN), and what the client sends is read and ignored; or it stays open and nothing is read from it any more. `connections.max.idle.ms` ends the last two
+    pub fn drop_by(mut self, value: impl Into<String>) -> Self {
+        self.drop_by = Some(value.into());
         self
     }
     /// no response, ever; the request is not handled, or it is
@@ -747,6 +784,26 @@ impl FaultRule {
         self.bytes_per_second = Some(value.into());
         self
     }
+    /// the request at the time at which a link of this rate has sent it
+    pub fn request_bytes_per_second(mut self, value: impl Into<i64>) -> Self {
+        self.request_bytes_per_second = Some(value.into());
+        self
+    }
+    /// the response at the time at which a link of this rate has sent it
+    pub fn response_bytes_per_second(mut self, value: impl Into<i64>) -> Self {
+        self.response_bytes_per_second = Some(value.into());
+        self
+    }
+    /// the response in pieces of so many bytes, one after the other
+    pub fn trickle_bytes(mut self, value: impl Into<i64>) -> Self {
+        self.trickle_bytes = Some(value.into());
+        self
+    }
+    /// the time between two pieces
+    pub fn trickle_ms(mut self, value: impl Into<i64>) -> Self {
+        self.trickle_ms = Some(value.into());
+        self
+    }
     /// a response without its last bytes, whose size is the size of the rest
     pub fn truncate_bytes(mut self, value: impl Into<i64>) -> Self {
         self.truncate_bytes = Some(value.into());
@@ -765,6 +822,21 @@ impl FaultRule {
     /// the response with this number as its size, which may be negative
     pub fn announce_bytes(mut self, value: impl Into<i64>) -> Self {
         self.announce_bytes = Some(value.into());
+        self
+    }
+    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+    pub fn change_records(mut self, value: impl Into<String>) -> Self {
+        self.change_records = Some(value.into());
+        self
+    }
+    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+    pub fn record_index(mut self, value: impl Into<i64>) -> Self {
+        self.record_index = Some(value.into());
+        self
+    }
+    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+    pub fn schema_id(mut self, value: impl Into<i64>) -> Self {
+        self.schema_id = Some(value.into());
         self
     }
     /// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
