@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mock_kafka.config_value import ConfigValue as ConfigValue
     from mock_kafka.control import ControlError as ControlError
     from mock_kafka.fault import Fault as Fault
+    from mock_kafka.fault import Hold as Hold
     from mock_kafka.group_views import Group as Group
     from mock_kafka.group_views import GroupMember as GroupMember
     from mock_kafka.group_views import GroupOffset as GroupOffset
@@ -57,6 +58,7 @@ _MODULES = {
     "ControlError": "control",
     "Denial": "acl_views",
     "Fault": "fault",
+    "Hold": "fault",
     "Group": "group_views",
     "GroupMember": "group_views",
     "GroupOffset": "group_views",

@@ -88,6 +88,9 @@ def _add_faults(actions: Any) -> None:
     )
     remove = actions.add_parser("remove", help="remove a rule")
     remove.add_argument("id", type=int)
+    release = actions.add_parser("release", help="let the requests go on that a rule holds")
+    release.add_argument("id", type=int)
+    release.add_argument("--count", type=int, help="the oldest ones only; default: all")
     actions.add_parser("clear", help="remove all rules")
 
 
@@ -204,6 +207,8 @@ def _request(command: str, options: argparse.Namespace) -> tuple[str, str, Any]:
         is_json = options.rules.lstrip().startswith(("{", "["))
         text = options.rules if is_json else Path(options.rules).read_text(encoding="utf-8")
         return "POST", path, json.loads(text)
+    if action == "release":
+        return "POST", f"{path}/{options.id}/release", {"count": options.count}
     return "DELETE", path if action == "clear" else f"{path}/{options.id}", None
 
 

@@ -175,9 +175,9 @@ def render() -> str:
     errors = {name for name, cls in classes.items() if issubclass(cls, Exception)}
     from_client = {name for name, cls in classes.items() if cls.__module__.startswith("client")}
     groups = {
-        "The cluster": ["MockKafka", "Fault"],
+        "The cluster": ["MockKafka", "Fault", "Hold"],
         "Results of methods": sorted(
-            classes.keys() - errors - from_client - {"MockKafka", "Fault"}
+            classes.keys() - errors - from_client - {"MockKafka", "Fault", "Hold"}
         ),
         "The producer and the admin client": sorted(from_client - errors),
         "Errors": sorted(errors),
