@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from broker.http_admin.event_feed import EVENTS_AHEAD_MAX, Event
+from broker.http_admin.near_misses import nothing_came
 from broker.http_admin.operation import Problem, operation
 from broker.http_admin.requests import (
     EXPORT_LINES_MAX,
@@ -29,11 +30,11 @@ HEARTBEAT_S = 15.0
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
-async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | None:
+async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any]:
     """Return the first line that fits: an existing one, or the next new or changed one.
 
-    A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null
-    after the timeout.
+    A request fits as soon as it is received; use `outcome=responded` to wait for its response.
+    After the timeout 408 with the requests that come nearest.
     """
     line_filter = journal_filter(query)
     journal = admin.journal
@@ -55,7 +56,7 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
                 line = await found
         return await admin.in_turns(lambda: view(admin, line, query))
     except TimeoutError:
-        return None
+        raise await admin.in_turns(lambda: nothing_came(admin, query, query.timeout_ms)) from None
     finally:
         end()
 
