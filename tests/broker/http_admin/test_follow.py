@@ -73,7 +73,7 @@ async def test_a_response_can_be_waited_for() -> None:
 async def test_a_wait_that_times_out_is_a_problem_with_the_nearest_requests() -> None:
     admin = make_admin()
     query = WaitQuery(api="Produce", topic="a", timeout_ms=1)
-    with pytest.raises(Problem, match="no line with api='Produce', topic='a' in 0.001 s, and no"):
+    with pytest.raises(Problem, match=r"no line with api='Produce', topic='a' in 0.001 s, and no"):
         await wait_for_request(admin, query)
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(produce_frame("b", 2) + metadata_frame(1))
