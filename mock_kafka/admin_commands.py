@@ -28,8 +28,8 @@ DESCRIPTIONS = {
 
 EPILOG = f"""\
 The cluster is the one at --admin-url, by default MOCK_KAFKA_ADMIN_URL, or the port
-MOCK_KAFKA_ADMIN_PORT or {DEFAULT_PORT} of this machine. MOCK_KAFKA_ADMIN_TOKEN is the token, if the
-cluster has a broker.admin.token.
+MOCK_KAFKA_ADMIN_PORT or {DEFAULT_PORT} of MOCK_KAFKA_ADMIN_HOST or this machine.
+MOCK_KAFKA_ADMIN_TOKEN is the token, if the cluster has a broker.admin.token.
 """
 
 
@@ -75,9 +75,13 @@ def build_parser(command: str) -> argparse.ArgumentParser:
 
 
 def default_url() -> str:
-    """Return the URL of a cluster on this machine, with the port that `serve` would use."""
+    """Return the URL of a cluster on this machine, with the address that `serve` would use."""
     port = os.environ.get("MOCK_KAFKA_ADMIN_PORT", "")
-    return f"http://127.0.0.1:{port if port not in {'', '0'} else DEFAULT_PORT}"
+    host = os.environ.get("MOCK_KAFKA_ADMIN_HOST", "").strip("[]")
+    if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - all addresses, so also this one
+        host = "127.0.0.1"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{port if port not in {'', '0'} else DEFAULT_PORT}"
 
 
 def _add_faults(actions: Any) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self, TypedDict
 
 from mock_kafka.control import WAIT_MARGIN_S, Control
+from mock_kafka.temporary_folder import temporary_folder
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -196,7 +196,7 @@ def rules_file(rules: Rules | None) -> Iterator[Path | None]:
     if rules is None or isinstance(rules, str | PathLike):
         yield None if rules is None else Path(rules)
         return
-    with TemporaryDirectory(prefix="mock-kafka-") as folder:
+    with temporary_folder() as folder:
         path = Path(folder) / "faults.json"
         path.write_text(json.dumps(document_of(rules)), encoding="utf-8")
         yield path

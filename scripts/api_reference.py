@@ -27,6 +27,16 @@ HEAD = """\
 
 *Everything that `from mock_kafka import ...` offers. [testing.md](testing.md) has the methods by
 topic.*
+
+## Try it
+
+```python
+def test_records_without_a_client(mock_kafka):
+    mock_kafka.create_topic("orders", partitions=3)
+    mock_kafka.produce("orders", b"one coffee", partition=2)
+    [record] = mock_kafka.records("orders")
+    assert (record.partition, record.offset) == (2, 0)
+```
 """
 _ARGUMENT_DEFAULTS_MAX = 88
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef

@@ -8,6 +8,49 @@ import (
 	"io"
 )
 
+// GetHealth: Return the health of the cluster; needs no token.
+//
+// It sends GET /healthz.
+func (a *Admin) GetHealth(ctx context.Context) (result HealthView, err error) {
+	err = a.Do(ctx, "GET", "/healthz", nil, nil, &result)
+	return result, err
+}
+
+// GetMetrics: Return the measurements of quotas in Prometheus' text format.
+//
+// It sends GET /metrics.
+func (a *Admin) GetMetrics(ctx context.Context) (result []byte, err error) {
+	err = a.Do(ctx, "GET", "/metrics", nil, nil, &result)
+	return result, err
+}
+
+// RemoveACLsQuery has the parameters of RemoveACLs; those that are not set are not sent.
+type RemoveACLsQuery struct {
+	Principal string `json:"principal,omitempty"`
+	// One of DENY ALLOW.
+	PermissionType string `json:"permission_type,omitempty"`
+	// One of ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS
+	// ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS TWO_PHASE_COMMIT.
+	Operation string `json:"operation,omitempty"`
+	// One of TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER.
+	ResourceType string `json:"resource_type,omitempty"`
+	ResourceName string `json:"resource_name,omitempty"`
+	// One of MATCH LITERAL PREFIXED.
+	PatternType string `json:"pattern_type,omitempty"`
+	Host        string `json:"host,omitempty"`
+}
+
+// RemoveACLs: Remove the rules that fit, and return them; without a query all.
+//
+// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule
+// that applies to the resource of this name: also one with a prefix of it, or for any resource.
+//
+// It sends DELETE /v1/acls.
+func (a *Admin) RemoveACLs(ctx context.Context, query RemoveACLsQuery) (result []AclBody, err error) {
+	err = a.Do(ctx, "DELETE", "/v1/acls", query, nil, &result)
+	return result, err
+}
+
 // ListACLsQuery has the parameters of ListACLs; those that are not set are not sent.
 type ListACLsQuery struct {
 	Principal string `json:"principal,omitempty"`
@@ -40,33 +83,6 @@ func (a *Admin) ListACLs(ctx context.Context, query ListACLsQuery) (result []Acl
 // It sends POST /v1/acls.
 func (a *Admin) AddACLs(ctx context.Context, body AclsBody) (result []AclBody, err error) {
 	err = a.Do(ctx, "POST", "/v1/acls", nil, body, &result)
-	return result, err
-}
-
-// RemoveACLsQuery has the parameters of RemoveACLs; those that are not set are not sent.
-type RemoveACLsQuery struct {
-	Principal string `json:"principal,omitempty"`
-	// One of DENY ALLOW.
-	PermissionType string `json:"permission_type,omitempty"`
-	// One of ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS
-	// ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS TWO_PHASE_COMMIT.
-	Operation string `json:"operation,omitempty"`
-	// One of TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER.
-	ResourceType string `json:"resource_type,omitempty"`
-	ResourceName string `json:"resource_name,omitempty"`
-	// One of MATCH LITERAL PREFIXED.
-	PatternType string `json:"pattern_type,omitempty"`
-	Host        string `json:"host,omitempty"`
-}
-
-// RemoveACLs: Remove the rules that fit, and return them; without a query all.
-//
-// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule
-// that applies to the resource of this name: also one with a prefix of it, or for any resource.
-//
-// It sends DELETE /v1/acls.
-func (a *Admin) RemoveACLs(ctx context.Context, query RemoveACLsQuery) (result []AclBody, err error) {
-	err = a.Do(ctx, "DELETE", "/v1/acls", query, nil, &result)
 	return result, err
 }
 
@@ -121,16 +137,6 @@ func (a *Admin) AddBroker(ctx context.Context, body NewBrokerBody) (result Broke
 	return result, err
 }
 
-// AdvertiseAddress: Advertise another address, such as the mapped port of a container.
-//
-// Responses have it from now on, also after a reset. The broker listens where it did.
-//
-// It sends PUT /v1/brokers/{node_id}/advertised.
-func (a *Admin) AdvertiseAddress(ctx context.Context, nodeID int, body AdvertisedBody) (result BrokerView, err error) {
-	err = a.Do(ctx, "PUT", path("/v1/brokers/%v/advertised", nodeID), nil, body, &result)
-	return result, err
-}
-
 // DecommissionBroker: Stop a broker and unregister it: leaders move, and Metadata no longer lists
 // it.
 //
@@ -141,6 +147,16 @@ func (a *Admin) DecommissionBroker(ctx context.Context, nodeID int) error {
 	return a.Do(ctx, "DELETE", path("/v1/brokers/%v", nodeID), nil, nil, nil)
 }
 
+// AdvertiseAddress: Advertise another address, such as the mapped port of a container.
+//
+// Responses have it from now on, also after a reset. The broker listens where it did.
+//
+// It sends PUT /v1/brokers/{node_id}/advertised.
+func (a *Admin) AdvertiseAddress(ctx context.Context, nodeID int, body AdvertisedBody) (result BrokerView, err error) {
+	err = a.Do(ctx, "PUT", path("/v1/brokers/%v/advertised", nodeID), nil, body, &result)
+	return result, err
+}
+
 // FenceBroker: Fence a broker: it leaves Metadata and leads nothing; its connections stay.
 //
 // It sends POST /v1/brokers/{node_id}/fence.
@@ -149,14 +165,12 @@ func (a *Admin) FenceBroker(ctx context.Context, nodeID int) (result BrokerView,
 	return result, err
 }
 
-// StopBroker: Stop a broker: its connections are cut and new ones refused; no record is lost.
+// IsolateBroker: Isolate a broker from its clients: connections stay open, nothing passes through
+// them.
 //
-// With `controller.mutation.time.us` the election waits for topic requests in the controller's
-// queue. Until then the broker is alive and leads.
-//
-// It sends POST /v1/brokers/{node_id}/stop.
-func (a *Admin) StopBroker(ctx context.Context, nodeID int, body StopBody) (result BrokerView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/brokers/%v/stop", nodeID), nil, body, &result)
+// It sends POST /v1/brokers/{node_id}/isolate.
+func (a *Admin) IsolateBroker(ctx context.Context, nodeID int, body CutBody) (result BrokerView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/brokers/%v/isolate", nodeID), nil, body, &result)
 	return result, err
 }
 
@@ -170,28 +184,15 @@ func (a *Admin) StartBroker(ctx context.Context, nodeID int, body StartBody) (re
 	return result, err
 }
 
-// IsolateBroker: Isolate a broker from its clients: connections stay open, nothing passes through
-// them.
+// StopBroker: Stop a broker: its connections are cut and new ones refused; no record is lost.
 //
-// It sends POST /v1/brokers/{node_id}/isolate.
-func (a *Admin) IsolateBroker(ctx context.Context, nodeID int, body CutBody) (result BrokerView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/brokers/%v/isolate", nodeID), nil, body, &result)
+// With `controller.mutation.time.us` the election waits for topic requests in the controller's
+// queue. Until then the broker is alive and leads.
+//
+// It sends POST /v1/brokers/{node_id}/stop.
+func (a *Admin) StopBroker(ctx context.Context, nodeID int, body StopBody) (result BrokerView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/brokers/%v/stop", nodeID), nil, body, &result)
 	return result, err
-}
-
-// ListConnections: List all connections, with the time until which a quota mutes them.
-//
-// It sends GET /v1/connections.
-func (a *Admin) ListConnections(ctx context.Context) (result []ConnectionView, err error) {
-	err = a.Do(ctx, "GET", "/v1/connections", nil, nil, &result)
-	return result, err
-}
-
-// CutConnection: Close a connection; requests without a response stay without one.
-//
-// It sends DELETE /v1/connections/{connection}.
-func (a *Admin) CutConnection(ctx context.Context, connection int64) error {
-	return a.Do(ctx, "DELETE", path("/v1/connections/%v", connection), nil, nil, nil)
 }
 
 // GetClock: Return the time.
@@ -239,12 +240,35 @@ func (a *Admin) ListSetConfigs(ctx context.Context, query ListSetConfigsQuery) (
 	return result, err
 }
 
+// ListConnections: List all connections, with the time until which a quota mutes them.
+//
+// It sends GET /v1/connections.
+func (a *Admin) ListConnections(ctx context.Context) (result []ConnectionView, err error) {
+	err = a.Do(ctx, "GET", "/v1/connections", nil, nil, &result)
+	return result, err
+}
+
+// CutConnection: Close a connection; requests without a response stay without one.
+//
+// It sends DELETE /v1/connections/{connection}.
+func (a *Admin) CutConnection(ctx context.Context, connection int64) error {
+	return a.Do(ctx, "DELETE", path("/v1/connections/%v", connection), nil, nil, nil)
+}
+
 // GetController: Show the controller's queue: requests for topics and partitions, and elections.
 //
 // It sends GET /v1/controller.
 func (a *Admin) GetController(ctx context.Context) (result ControllerView, err error) {
 	err = a.Do(ctx, "GET", "/v1/controller", nil, nil, &result)
 	return result, err
+}
+
+// ClearFaults: Remove all rules; responses that they delay stay delayed, requests that they hold
+// go on.
+//
+// It sends DELETE /v1/faults.
+func (a *Admin) ClearFaults(ctx context.Context) error {
+	return a.Do(ctx, "DELETE", "/v1/faults", nil, nil, nil)
 }
 
 // ListFaults: List all rules in the order in which they are evaluated, including those used up.
@@ -267,18 +291,234 @@ func (a *Admin) AddFaults(ctx context.Context, body any) (result json.RawMessage
 	return result, err
 }
 
-// ClearFaults: Remove all rules; responses that they delay stay delayed.
-//
-// It sends DELETE /v1/faults.
-func (a *Admin) ClearFaults(ctx context.Context) error {
-	return a.Do(ctx, "DELETE", "/v1/faults", nil, nil, nil)
-}
-
-// RemoveFault: Remove a rule; responses that it delays stay delayed.
+// RemoveFault: Remove a rule; responses that it delays stay delayed, requests that it holds go
+// on.
 //
 // It sends DELETE /v1/faults/{id}.
 func (a *Admin) RemoveFault(ctx context.Context, id int64) error {
 	return a.Do(ctx, "DELETE", path("/v1/faults/%v", id), nil, nil, nil)
+}
+
+// ReleaseHeld: Have requests that a rule holds go on, the oldest first.
+//
+// Without `count` all go on, and the rule holds no others. What the requests do, and their
+// responses, are there before this returns.
+//
+// It sends POST /v1/faults/{id}/release.
+func (a *Admin) ReleaseHeld(ctx context.Context, id int64, body ReleaseBody) (result FaultView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/faults/%v/release", id), nil, body, &result)
+	return result, err
+}
+
+// WaitForFaultQuery has the parameters of WaitForFault; those that are not set are not sent.
+type WaitForFaultQuery struct {
+	// By default 1.
+	Fired *int64 `json:"fired,omitempty"`
+	Held  int64  `json:"held,omitempty"`
+	// By default 30000.
+	TimeoutMS *int `json:"timeout_ms,omitempty"`
+}
+
+// WaitForFault: Return the rule when it has fired, and holds requests, as often as the query
+// says.
+//
+// Null after the timeout. What to wait for, and how long, in ms of real time.
+//
+// It sends GET /v1/faults/{id}/wait.
+func (a *Admin) WaitForFault(ctx context.Context, id int64, query WaitForFaultQuery) (result *FaultView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/faults/%v/wait", id), query, nil, &result)
+	return result, err
+}
+
+// ListGroups: List groups of all types with their members, offsets and share partitions.
+//
+// It sends GET /v1/groups.
+func (a *Admin) ListGroups(ctx context.Context) (result []GroupView, err error) {
+	err = a.Do(ctx, "GET", "/v1/groups", nil, nil, &result)
+	return result, err
+}
+
+// DeleteGroup: Delete a group that has no members, with its offsets.
+//
+// It sends DELETE /v1/groups/{group_id}.
+func (a *Admin) DeleteGroup(ctx context.Context, groupID string) error {
+	return a.Do(ctx, "DELETE", path("/v1/groups/%v", groupID), nil, nil, nil)
+}
+
+// GetGroup: Return one group.
+//
+// It sends GET /v1/groups/{group_id}.
+func (a *Admin) GetGroup(ctx context.Context, groupID string) (result GroupView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/groups/%v", groupID), nil, nil, &result)
+	return result, err
+}
+
+// PutAssignment: Set the target assignment of a group of the consumer protocol.
+//
+// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then
+// they get what is free. Members and partitions that it does not name get nothing and stay
+// unassigned. The assignor assigns again in the next epoch: when a member joins, leaves or
+// subscribes to other topics, when a subscribed topic changes, or after `POST
+// /v1/groups/{group_id}/rebalance`.
+//
+// It sends PUT /v1/groups/{group_id}/assignment.
+func (a *Admin) PutAssignment(ctx context.Context, groupID string, body AssignmentBody) error {
+	return a.Do(ctx, "PUT", path("/v1/groups/%v/assignment", groupID), nil, body, nil)
+}
+
+// PutCoordinator: Move a group or transactional id to a coordinator.
+//
+// It becomes the leader of the partitions of `__consumer_offsets` and `__transaction_state` that
+// the id belongs to, so all groups and transactional ids of these partitions move.
+//
+// It sends PUT /v1/groups/{group_id}/coordinator.
+func (a *Admin) PutCoordinator(ctx context.Context, groupID string, body CoordinatorBody) error {
+	return a.Do(ctx, "PUT", path("/v1/groups/%v/coordinator", groupID), nil, body, nil)
+}
+
+// FenceMember: Remove a member, as its coordinator does when its session has expired.
+//
+// Its next request gets UNKNOWN_MEMBER_ID, and the other members get its partitions. Records that
+// a member of a share group has acquired stay acquired until their locks expire.
+//
+// It sends POST /v1/groups/{group_id}/members/{member}/fence.
+func (a *Admin) FenceMember(ctx context.Context, groupID string, member string) error {
+	return a.Do(ctx, "POST", path("/v1/groups/%v/members/%v/fence", groupID, member), nil, nil, nil)
+}
+
+// ListGroupOffsets: List what a group has committed, and its lag.
+//
+// It has all partitions of the topics that the group has committed or subscribes to; of a share
+// group those that have a state, with their start offsets.
+//
+// It sends GET /v1/groups/{group_id}/offsets.
+func (a *Admin) ListGroupOffsets(ctx context.Context, groupID string) (result []GroupOffsetView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/groups/%v/offsets", groupID), nil, nil, &result)
+	return result, err
+}
+
+// ResetGroupOffsets: Set the committed offsets of a group without members; return all of them.
+//
+// A share group begins there, and what was acknowledged is forgotten. An offset that is outside
+// of a log becomes the nearest one in it.
+//
+// It sends PUT /v1/groups/{group_id}/offsets.
+func (a *Admin) ResetGroupOffsets(ctx context.Context, groupID string, body OffsetsBody) (result []GroupOffsetView, err error) {
+	err = a.Do(ctx, "PUT", path("/v1/groups/%v/offsets", groupID), nil, body, &result)
+	return result, err
+}
+
+// RebalanceGroup: Begin a rebalance: a new epoch, or in a classic group a new generation.
+//
+// Members of a classic group join again. In other groups the next heartbeat of a member computes
+// the target assignment again, also after a manual one.
+//
+// It sends POST /v1/groups/{group_id}/rebalance.
+func (a *Admin) RebalanceGroup(ctx context.Context, groupID string) error {
+	return a.Do(ctx, "POST", path("/v1/groups/%v/rebalance", groupID), nil, nil, nil)
+}
+
+// WaitForStableGroupQuery has the parameters of WaitForStableGroup; those that are not set are not sent.
+type WaitForStableGroupQuery struct {
+	Members *int64 `json:"members,omitempty"`
+	// By default 30000.
+	TimeoutMS *int `json:"timeout_ms,omitempty"`
+}
+
+// WaitForStableGroup: Return a group as soon as it is stable and has members, or null after the
+// timeout.
+//
+// Every member then has its target assignment. With `members` the group must have this many. The
+// group need not exist yet. How many members the group must have, and how long to wait, in ms of
+// real time.
+//
+// It sends GET /v1/groups/{group_id}/stable.
+func (a *Admin) WaitForStableGroup(ctx context.Context, groupID string, query WaitForStableGroupQuery) (result *GroupView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/groups/%v/stable", groupID), query, nil, &result)
+	return result, err
+}
+
+// ListFilters: List the producer id filters of users with a quota, and the age of their layers.
+//
+// It sends GET /v1/producer-id-filters.
+func (a *Admin) ListFilters(ctx context.Context) (result []FilterView, err error) {
+	err = a.Do(ctx, "GET", "/v1/producer-id-filters", nil, nil, &result)
+	return result, err
+}
+
+// ListProducersQuery has the parameters of ListProducers; those that are not set are not sent.
+type ListProducersQuery struct {
+	Topic     string `json:"topic,omitempty"`
+	Partition *int   `json:"partition,omitempty"`
+	// By default 100.
+	Limit *int `json:"limit,omitempty"`
+}
+
+// ListProducers: Return the state of idempotent producers by partition, and its memory.
+//
+// The partitions, and the number of producers of each.
+//
+// It sends GET /v1/producers.
+func (a *Admin) ListProducers(ctx context.Context, query ListProducersQuery) (result ProducersView, err error) {
+	err = a.Do(ctx, "GET", "/v1/producers", query, nil, &result)
+	return result, err
+}
+
+// DeleteQuotas: Remove all quotas.
+//
+// It sends DELETE /v1/quotas.
+func (a *Admin) DeleteQuotas(ctx context.Context) error {
+	return a.Do(ctx, "DELETE", "/v1/quotas", nil, nil, nil)
+}
+
+// ListQuotas: List the quotas, as DescribeClientQuotas shows them.
+//
+// It sends GET /v1/quotas.
+func (a *Admin) ListQuotas(ctx context.Context) (result []QuotaView, err error) {
+	err = a.Do(ctx, "GET", "/v1/quotas", nil, nil, &result)
+	return result, err
+}
+
+// PutQuotas: Set or remove quotas of one entity, all of them or none; they apply at once.
+//
+// It sends PUT /v1/quotas.
+func (a *Admin) PutQuotas(ctx context.Context, body QuotaBody) (result []QuotaView, err error) {
+	err = a.Do(ctx, "PUT", "/v1/quotas", nil, body, &result)
+	return result, err
+}
+
+// ListMeasurements: List the rates, tokens and throttle times of recently measured clients.
+//
+// A measurement without a tag `broker-id` is of the whole cluster.
+//
+// It sends GET /v1/quotas/live.
+func (a *Admin) ListMeasurements(ctx context.Context) (result []MeasurementView, err error) {
+	err = a.Do(ctx, "GET", "/v1/quotas/live", nil, nil, &result)
+	return result, err
+}
+
+// ClearShadowReport: Clear the report of quotas in shadow mode; the quotas stay.
+//
+// It sends DELETE /v1/quotas/shadow.
+func (a *Admin) ClearShadowReport(ctx context.Context) error {
+	return a.Do(ctx, "DELETE", "/v1/quotas/shadow", nil, nil, nil)
+}
+
+// ListShadowReport: List the clients that quotas in shadow mode would have throttled or refused.
+//
+// The list has clients that exceeded such a quota within the last hour.
+//
+// It sends GET /v1/quotas/shadow.
+func (a *Admin) ListShadowReport(ctx context.Context) (result []ShadowView, err error) {
+	err = a.Do(ctx, "GET", "/v1/quotas/shadow", nil, nil, &result)
+	return result, err
+}
+
+// ClearRequests: Remove all lines; numbers go on.
+//
+// It sends DELETE /v1/requests.
+func (a *Admin) ClearRequests(ctx context.Context) error {
+	return a.Do(ctx, "DELETE", "/v1/requests", nil, nil, nil)
 }
 
 // ListRequestsQuery has the parameters of ListRequests; those that are not set are not sent.
@@ -291,7 +531,7 @@ type ListRequestsQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -319,23 +559,8 @@ func (a *Admin) ListRequests(ctx context.Context, query ListRequestsQuery) (resu
 	return result, err
 }
 
-// ClearRequests: Remove all lines; numbers go on.
-//
-// It sends DELETE /v1/requests.
-func (a *Admin) ClearRequests(ctx context.Context) error {
-	return a.Do(ctx, "DELETE", "/v1/requests", nil, nil, nil)
-}
-
-// GetJournal: Return the size of the journal and the number of the newest line.
-//
-// It sends GET /v1/requests/status.
-func (a *Admin) GetJournal(ctx context.Context) (result JournalStatus, err error) {
-	err = a.Do(ctx, "GET", "/v1/requests/status", nil, nil, &result)
-	return result, err
-}
-
-// WaitForRequestQuery has the parameters of WaitForRequest; those that are not set are not sent.
-type WaitForRequestQuery struct {
+// FollowRequestsQuery has the parameters of FollowRequests; those that are not set are not sent.
+type FollowRequestsQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
 	Group      string    `json:"group,omitempty"`
@@ -344,7 +569,7 @@ type WaitForRequestQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -353,22 +578,23 @@ type WaitForRequestQuery struct {
 	Since   int64  `json:"since,omitempty"`
 	SinceMS int64  `json:"since_ms,omitempty"`
 	// By default true.
-	Bodies *bool `json:"bodies,omitempty"`
-	// By default 30000.
-	TimeoutMS *int `json:"timeout_ms,omitempty"`
+	Bodies     *bool `json:"bodies,omitempty"`
+	IntervalMS int   `json:"interval_ms,omitempty"`
 }
 
-// WaitForRequest: Return the first line that fits: an existing one, or the next new or changed
-// one.
+// FollowRequests: Stream new and changed lines as server-sent events, named by their kind.
 //
-// A request fits as soon as it is received; use `outcome=responded` to wait for its response.
-// Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with
-// or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the
-// broker's clock. How long to wait, in ms of real time.
+// A request whose response comes later is sent twice: on arrival and with its response. With
+// `since` the stream begins with the lines in the journal. A client that reads too slowly gets an
+// event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in
+// any case, with or without `_`. `since` is the number of the last line already seen, `since_ms`
+// a time of the broker's clock. As for all lines; with `interval_ms` at least so many ms pass
+// between two parts. Each part then has the newest events, at most 40, and the older ones are
+// lost: so a follower costs a busy cluster little.
 //
-// It sends GET /v1/requests/wait.
-func (a *Admin) WaitForRequest(ctx context.Context, query WaitForRequestQuery) (result map[string]any, err error) {
-	err = a.Do(ctx, "GET", "/v1/requests/wait", query, nil, &result)
+// It sends GET /v1/requests/events.
+func (a *Admin) FollowRequests(ctx context.Context, query FollowRequestsQuery) (result io.ReadCloser, err error) {
+	err = a.Do(ctx, "GET", "/v1/requests/events", query, nil, &result)
 	return result, err
 }
 
@@ -382,7 +608,7 @@ type ExportRequestsQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -405,167 +631,6 @@ func (a *Admin) ExportRequests(ctx context.Context, query ExportRequestsQuery) (
 	return result, err
 }
 
-// FollowRequestsQuery has the parameters of FollowRequests; those that are not set are not sent.
-type FollowRequestsQuery struct {
-	API        API       `json:"api,omitempty"`
-	Topic      string    `json:"topic,omitempty"`
-	Group      string    `json:"group,omitempty"`
-	ClientID   string    `json:"client_id,omitempty"`
-	User       string    `json:"user,omitempty"`
-	Broker     *int      `json:"broker,omitempty"`
-	Connection *int64    `json:"connection,omitempty"`
-	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
-	Outcome string `json:"outcome,omitempty"`
-	// One of connection disconnect request.
-	Kind    string `json:"kind,omitempty"`
-	Fault   string `json:"fault,omitempty"`
-	Denied  *bool  `json:"denied,omitempty"`
-	Since   int64  `json:"since,omitempty"`
-	SinceMS int64  `json:"since_ms,omitempty"`
-	// By default true.
-	Bodies *bool `json:"bodies,omitempty"`
-}
-
-// FollowRequests: Stream new and changed lines as server-sent events, named by their kind.
-//
-// A request whose response comes later is sent twice: on arrival and with its response. With
-// `since` the stream begins with the lines in the journal. A client that reads too slowly gets an
-// event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in
-// any case, with or without `_`. `since` is the number of the last line already seen, `since_ms`
-// a time of the broker's clock.
-//
-// It sends GET /v1/requests/events.
-func (a *Admin) FollowRequests(ctx context.Context, query FollowRequestsQuery) (result io.ReadCloser, err error) {
-	err = a.Do(ctx, "GET", "/v1/requests/events", query, nil, &result)
-	return result, err
-}
-
-// ListGroups: List groups of all types with their members, offsets and share partitions.
-//
-// It sends GET /v1/groups.
-func (a *Admin) ListGroups(ctx context.Context) (result []GroupView, err error) {
-	err = a.Do(ctx, "GET", "/v1/groups", nil, nil, &result)
-	return result, err
-}
-
-// GetGroup: Return one group.
-//
-// It sends GET /v1/groups/{group_id}.
-func (a *Admin) GetGroup(ctx context.Context, groupID string) (result GroupView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/groups/%v", groupID), nil, nil, &result)
-	return result, err
-}
-
-// DeleteGroup: Delete a group that has no members, with its offsets.
-//
-// It sends DELETE /v1/groups/{group_id}.
-func (a *Admin) DeleteGroup(ctx context.Context, groupID string) error {
-	return a.Do(ctx, "DELETE", path("/v1/groups/%v", groupID), nil, nil, nil)
-}
-
-// ListGroupOffsets: List what a group has committed, and its lag.
-//
-// It has all partitions of the topics that the group has committed or subscribes to; of a share
-// group those that have a state, with their start offsets.
-//
-// It sends GET /v1/groups/{group_id}/offsets.
-func (a *Admin) ListGroupOffsets(ctx context.Context, groupID string) (result []GroupOffsetView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/groups/%v/offsets", groupID), nil, nil, &result)
-	return result, err
-}
-
-// ResetGroupOffsets: Set the committed offsets of a group without members; return all of them.
-//
-// A share group begins there, and what was acknowledged is forgotten. An offset that is outside
-// of a log becomes the nearest one in it.
-//
-// It sends PUT /v1/groups/{group_id}/offsets.
-func (a *Admin) ResetGroupOffsets(ctx context.Context, groupID string, body OffsetsBody) (result []GroupOffsetView, err error) {
-	err = a.Do(ctx, "PUT", path("/v1/groups/%v/offsets", groupID), nil, body, &result)
-	return result, err
-}
-
-// WaitForStableGroupQuery has the parameters of WaitForStableGroup; those that are not set are not sent.
-type WaitForStableGroupQuery struct {
-	Members *int64 `json:"members,omitempty"`
-	// By default 30000.
-	TimeoutMS *int `json:"timeout_ms,omitempty"`
-}
-
-// WaitForStableGroup: Return a group as soon as it is stable and has members, or null after the
-// timeout.
-//
-// Every member then has its target assignment. With `members` the group must have this many. The
-// group need not exist yet. How many members the group must have, and how long to wait, in ms of
-// real time.
-//
-// It sends GET /v1/groups/{group_id}/stable.
-func (a *Admin) WaitForStableGroup(ctx context.Context, groupID string, query WaitForStableGroupQuery) (result *GroupView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/groups/%v/stable", groupID), query, nil, &result)
-	return result, err
-}
-
-// PutCoordinator: Move a group or transactional id to a coordinator.
-//
-// It becomes the leader of the partitions of `__consumer_offsets` and `__transaction_state` that
-// the id belongs to, so all groups and transactional ids of these partitions move.
-//
-// It sends PUT /v1/groups/{group_id}/coordinator.
-func (a *Admin) PutCoordinator(ctx context.Context, groupID string, body CoordinatorBody) error {
-	return a.Do(ctx, "PUT", path("/v1/groups/%v/coordinator", groupID), nil, body, nil)
-}
-
-// FenceMember: Remove a member, as its coordinator does when its session has expired.
-//
-// Its next request gets UNKNOWN_MEMBER_ID, and the other members get its partitions. Records that
-// a member of a share group has acquired stay acquired until their locks expire.
-//
-// It sends POST /v1/groups/{group_id}/members/{member}/fence.
-func (a *Admin) FenceMember(ctx context.Context, groupID string, member string) error {
-	return a.Do(ctx, "POST", path("/v1/groups/%v/members/%v/fence", groupID, member), nil, nil, nil)
-}
-
-// RebalanceGroup: Begin a rebalance: a new epoch, or in a classic group a new generation.
-//
-// Members of a classic group join again. In other groups the next heartbeat of a member computes
-// the target assignment again, also after a manual one.
-//
-// It sends POST /v1/groups/{group_id}/rebalance.
-func (a *Admin) RebalanceGroup(ctx context.Context, groupID string) error {
-	return a.Do(ctx, "POST", path("/v1/groups/%v/rebalance", groupID), nil, nil, nil)
-}
-
-// PutAssignment: Set the target assignment of a group of the consumer protocol.
-//
-// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then
-// they get what is free. Members and partitions that it does not name get nothing and stay
-// unassigned. The assignor assigns again in the next epoch: when a member joins, leaves or
-// subscribes to other topics, when a subscribed topic changes, or after `POST
-// /v1/groups/{group_id}/rebalance`.
-//
-// It sends PUT /v1/groups/{group_id}/assignment.
-func (a *Admin) PutAssignment(ctx context.Context, groupID string, body AssignmentBody) error {
-	return a.Do(ctx, "PUT", path("/v1/groups/%v/assignment", groupID), nil, body, nil)
-}
-
-// GetRequestQuery has the parameters of GetRequest; those that are not set are not sent.
-type GetRequestQuery struct {
-	Secrets bool `json:"secrets,omitempty"`
-}
-
-// GetRequest: Return one line; a request with its decoded messages and with its frames in hex.
-//
-// `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal
-// has not kept the frame, or if it may have secrets and the query does not ask for them. With
-// `secrets` also the frames of APIs that may have passwords or tokens.
-//
-// It sends GET /v1/requests/{number}.
-func (a *Admin) GetRequest(ctx context.Context, number int64, query GetRequestQuery) (result map[string]any, err error) {
-	err = a.Do(ctx, "GET", path("/v1/requests/%v", number), query, nil, &result)
-	return result, err
-}
-
 // ExportPCAPQuery has the parameters of ExportPCAP; those that are not set are not sent.
 type ExportPCAPQuery struct {
 	API        API       `json:"api,omitempty"`
@@ -576,7 +641,7 @@ type ExportPCAPQuery struct {
 	Broker     *int      `json:"broker,omitempty"`
 	Connection *int64    `json:"connection,omitempty"`
 	Error      ErrorCode `json:"error,omitempty"`
-	// One of closed delayed no_response refused responded waiting.
+	// One of closed delayed held no_response refused responded waiting.
 	Outcome string `json:"outcome,omitempty"`
 	// One of connection disconnect request.
 	Kind    string `json:"kind,omitempty"`
@@ -604,6 +669,192 @@ func (a *Admin) ExportPCAP(ctx context.Context, query ExportPCAPQuery) (result [
 	return result, err
 }
 
+// GetJournal: Return the size of the journal and the number of the newest line.
+//
+// It sends GET /v1/requests/status.
+func (a *Admin) GetJournal(ctx context.Context) (result JournalStatus, err error) {
+	err = a.Do(ctx, "GET", "/v1/requests/status", nil, nil, &result)
+	return result, err
+}
+
+// WaitForRequestQuery has the parameters of WaitForRequest; those that are not set are not sent.
+type WaitForRequestQuery struct {
+	API        API       `json:"api,omitempty"`
+	Topic      string    `json:"topic,omitempty"`
+	Group      string    `json:"group,omitempty"`
+	ClientID   string    `json:"client_id,omitempty"`
+	User       string    `json:"user,omitempty"`
+	Broker     *int      `json:"broker,omitempty"`
+	Connection *int64    `json:"connection,omitempty"`
+	Error      ErrorCode `json:"error,omitempty"`
+	// One of closed delayed held no_response refused responded waiting.
+	Outcome string `json:"outcome,omitempty"`
+	// One of connection disconnect request.
+	Kind    string `json:"kind,omitempty"`
+	Fault   string `json:"fault,omitempty"`
+	Denied  *bool  `json:"denied,omitempty"`
+	Since   int64  `json:"since,omitempty"`
+	SinceMS int64  `json:"since_ms,omitempty"`
+	// By default true.
+	Bodies *bool `json:"bodies,omitempty"`
+	// By default 30000.
+	TimeoutMS *int `json:"timeout_ms,omitempty"`
+}
+
+// WaitForRequest: Return the first line that fits: an existing one, or the next new or changed
+// one.
+//
+// A request fits as soon as it is received; use `outcome=responded` to wait for its response.
+// Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with
+// or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the
+// broker's clock. How long to wait, in ms of real time.
+//
+// It sends GET /v1/requests/wait.
+func (a *Admin) WaitForRequest(ctx context.Context, query WaitForRequestQuery) (result map[string]any, err error) {
+	err = a.Do(ctx, "GET", "/v1/requests/wait", query, nil, &result)
+	return result, err
+}
+
+// GetRequestQuery has the parameters of GetRequest; those that are not set are not sent.
+type GetRequestQuery struct {
+	Secrets bool `json:"secrets,omitempty"`
+}
+
+// GetRequest: Return one line; a request with its decoded messages and with its frames in hex.
+//
+// `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal
+// has not kept the frame, or if it may have secrets and the query does not ask for them. With
+// `secrets` also the frames of APIs that may have passwords or tokens.
+//
+// It sends GET /v1/requests/{number}.
+func (a *Admin) GetRequest(ctx context.Context, number int64, query GetRequestQuery) (result map[string]any, err error) {
+	err = a.Do(ctx, "GET", path("/v1/requests/%v", number), query, nil, &result)
+	return result, err
+}
+
+// Reset: Reset the cluster to the state in which it was started.
+//
+// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
+// clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is
+// loaded again. With new ports, clients from before get refused connections instead of reaching
+// the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with
+// free ports.
+//
+// It sends POST /v1/reset.
+func (a *Admin) Reset(ctx context.Context, body ResetBody) error {
+	return a.Do(ctx, "POST", "/v1/reset", nil, body, nil)
+}
+
+// GetSchema: Return a schema that the registry at `broker.schema.registry.url` has.
+//
+// The registry is asked once for each schema. If it does not answer, the status is 502.
+//
+// It sends GET /v1/schemas/{schema_id}.
+func (a *Admin) GetSchema(ctx context.Context, schemaID int) (result SchemaView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/schemas/%v", schemaID), nil, nil, &result)
+	return result, err
+}
+
+// SearchGroupsQuery has the parameters of SearchGroups; those that are not set are not sent.
+type SearchGroupsQuery struct {
+	Search string `json:"search,omitempty"`
+	Offset int    `json:"offset,omitempty"`
+	// By default 100.
+	Limit *int   `json:"limit,omitempty"`
+	Since string `json:"since,omitempty"`
+}
+
+// SearchGroups: Search groups of all types by their ids.
+//
+// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
+// has at most `limit` results, from the one at `offset` on. With the `version` of a response to
+// the same search, only what has changed since.
+//
+// It sends GET /v1/search/groups.
+func (a *Admin) SearchGroups(ctx context.Context, query SearchGroupsQuery) (result GroupsPage, err error) {
+	err = a.Do(ctx, "GET", "/v1/search/groups", query, nil, &result)
+	return result, err
+}
+
+// SearchRequestsQuery has the parameters of SearchRequests; those that are not set are not sent.
+type SearchRequestsQuery struct {
+	Search string `json:"search,omitempty"`
+	Offset int    `json:"offset,omitempty"`
+	// By default 100.
+	Limit *int `json:"limit,omitempty"`
+}
+
+// SearchRequests: Search the journal by API, client, user, topics, groups, errors, outcome and
+// fault rule.
+//
+// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
+// has at most `limit` results, from the one at `offset` on.
+//
+// It sends GET /v1/search/requests.
+func (a *Admin) SearchRequests(ctx context.Context, query SearchRequestsQuery) (result RequestsPage, err error) {
+	err = a.Do(ctx, "GET", "/v1/search/requests", query, nil, &result)
+	return result, err
+}
+
+// SearchTopicsQuery has the parameters of SearchTopics; those that are not set are not sent.
+type SearchTopicsQuery struct {
+	Search string `json:"search,omitempty"`
+	Offset int    `json:"offset,omitempty"`
+	// By default 100.
+	Limit    *int   `json:"limit,omitempty"`
+	Since    string `json:"since,omitempty"`
+	Internal bool   `json:"internal,omitempty"`
+}
+
+// SearchTopics: Search topics by their names.
+//
+// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
+// has at most `limit` results, from the one at `offset` on. With the `version` of a response to
+// the same search, only what has changed since. As for all searches; `internal` topics, such as
+// `__consumer_offsets`, only if it is set.
+//
+// It sends GET /v1/search/topics.
+func (a *Admin) SearchTopics(ctx context.Context, query SearchTopicsQuery) (result TopicsPage, err error) {
+	err = a.Do(ctx, "GET", "/v1/search/topics", query, nil, &result)
+	return result, err
+}
+
+// GetSnapshotQuery has the parameters of GetSnapshot; those that are not set are not sent.
+type GetSnapshotQuery struct {
+	// By default true.
+	Records *bool `json:"records,omitempty"`
+}
+
+// GetSnapshot: Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+//
+// Records of open and aborted transactions, internal topics and used-up fault rules are left out.
+// Whether the document has the records.
+//
+// It sends GET /v1/snapshot.
+func (a *Admin) GetSnapshot(ctx context.Context, query GetSnapshotQuery) (result Snapshot, err error) {
+	err = a.Do(ctx, "GET", "/v1/snapshot", query, nil, &result)
+	return result, err
+}
+
+// PutSnapshotQuery has the parameters of PutSnapshot; those that are not set are not sent.
+type PutSnapshotQuery struct {
+	Keep   bool `json:"keep,omitempty"`
+	AtOnce bool `json:"at_once,omitempty"`
+}
+
+// PutSnapshot: Reset the cluster, and load a document.
+//
+// Connections are closed as by a reset; requests of new ones wait until the document is loaded.
+// The timestamps of records are kept, so retention applies to them. Fault rules begin again. If
+// one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the
+// response names what the rules would do. With `keep` a reset loads the document again, as if the
+// cluster had been started with it. `at_once` allows fault rules that act at once.
+//
+// It sends PUT /v1/snapshot.
+func (a *Admin) PutSnapshot(ctx context.Context, body Snapshot, query PutSnapshotQuery) error {
+	return a.Do(ctx, "PUT", "/v1/snapshot", query, body, nil)
+}
+
 // ListTopics: List all topics with partitions, leaders and offsets.
 //
 // It sends GET /v1/topics.
@@ -622,6 +873,13 @@ func (a *Admin) CreateTopic(ctx context.Context, body NewTopicBody) (result Topi
 	return result, err
 }
 
+// DeleteTopic: Delete a topic with its records, whatever `delete.topic.enable` says.
+//
+// It sends DELETE /v1/topics/{name}.
+func (a *Admin) DeleteTopic(ctx context.Context, name string) error {
+	return a.Do(ctx, "DELETE", path("/v1/topics/%v", name), nil, nil, nil)
+}
+
 // GetTopic: Return one topic.
 //
 // It sends GET /v1/topics/{name}.
@@ -630,11 +888,99 @@ func (a *Admin) GetTopic(ctx context.Context, name string) (result TopicView, er
 	return result, err
 }
 
-// DeleteTopic: Delete a topic with its records, whatever `delete.topic.enable` says.
+// CompactTopicQuery has the parameters of CompactTopic; those that are not set are not sent.
+type CompactTopicQuery struct {
+	Partition *int `json:"partition,omitempty"`
+}
+
+// CompactTopic: Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
 //
-// It sends DELETE /v1/topics/{name}.
-func (a *Admin) DeleteTopic(ctx context.Context, name string) error {
-	return a.Do(ctx, "DELETE", path("/v1/topics/%v", name), nil, nil, nil)
+// The log need not be dirty. Records that `min.compaction.lag.ms` protects, and those behind the
+// last stable offset, stay; a tombstone goes `delete.retention.ms` after its first compaction.
+// The partition to compact; all without it.
+//
+// It sends POST /v1/topics/{name}/compact.
+func (a *Admin) CompactTopic(ctx context.Context, name string, query CompactTopicQuery) (result []CompactedView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/compact", name), query, nil, &result)
+	return result, err
+}
+
+// ListTopicConfigs: List every key of a topic with its value and source, as DescribeConfigs does.
+//
+// It sends GET /v1/topics/{name}/config.
+func (a *Admin) ListTopicConfigs(ctx context.Context, name string) (result []TopicConfigView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/topics/%v/config", name), nil, nil, &result)
+	return result, err
+}
+
+// AlterTopicConfig: Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
+//
+// It sends PATCH /v1/topics/{name}/config.
+func (a *Admin) AlterTopicConfig(ctx context.Context, name string, body TopicConfigBody) (result []TopicConfigView, err error) {
+	err = a.Do(ctx, "PATCH", path("/v1/topics/%v/config", name), nil, body, &result)
+	return result, err
+}
+
+// AppendControlRecord: Append the marker of a transaction that has no records in the partition.
+//
+// The last offset of the log is then none of a record.
+//
+// It sends POST /v1/topics/{name}/partitions/{partition}/control-records.
+func (a *Admin) AppendControlRecord(ctx context.Context, name string, partition int, body ControlRecordBody) (result PartitionView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/control-records", name, partition), nil, body, &result)
+	return result, err
+}
+
+// PausePartitionFollower: Have a follower fetch nothing more from the leader, while its broker is
+// up.
+//
+// It leaves the ISR at once, and its log ends where it is. With unclean.leader.election.enable it
+// can lead, without what it has not fetched.
+//
+// It sends POST /v1/topics/{name}/partitions/{partition}/followers/{node_id}/pause.
+func (a *Admin) PausePartitionFollower(ctx context.Context, name string, partition int, nodeID int) (result PartitionView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/followers/%v/pause", name, partition, nodeID), nil, nil, &result)
+	return result, err
+}
+
+// ResumePartitionFollower: Have a paused follower fetch again: it catches up at once, and is in
+// sync.
+//
+// It sends POST /v1/topics/{name}/partitions/{partition}/followers/{node_id}/resume.
+func (a *Admin) ResumePartitionFollower(ctx context.Context, name string, partition int, nodeID int) (result PartitionView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/followers/%v/resume", name, partition, nodeID), nil, nil, &result)
+	return result, err
+}
+
+// LeavePartitionGap: Leave offsets without records at the end of a log, as compaction does.
+//
+// The last of them has an empty batch, the others have none.
+//
+// It sends POST /v1/topics/{name}/partitions/{partition}/gap.
+func (a *Admin) LeavePartitionGap(ctx context.Context, name string, partition int, body GapBody) (result PartitionView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/gap", name, partition), nil, body, &result)
+	return result, err
+}
+
+// PutLeader: Move the leadership of a partition to a broker, or leave it without a leader.
+//
+// A broker that is no replica becomes one. The old leader returns NOT_LEADER_OR_FOLLOWER.
+//
+// It sends PUT /v1/topics/{name}/partitions/{partition}/leader.
+func (a *Admin) PutLeader(ctx context.Context, name string, partition int, body LeaderBody) (result PartitionView, err error) {
+	err = a.Do(ctx, "PUT", path("/v1/topics/%v/partitions/%v/leader", name, partition), nil, body, &result)
+	return result, err
+}
+
+// TruncatePartition: Have the log of a partition lose its end, as by an unclean election.
+//
+// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is
+// left. A batch is cut at the offset.
+//
+// It sends POST /v1/topics/{name}/partitions/{partition}/truncate.
+func (a *Admin) TruncatePartition(ctx context.Context, name string, partition int, body TruncateBody) (result PartitionView, err error) {
+	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/truncate", name, partition), nil, body, &result)
+	return result, err
 }
 
 // DeleteTopicRecordsQuery has the parameters of DeleteTopicRecords; those that are not set are not sent.
@@ -692,158 +1038,61 @@ func (a *Admin) ProduceRecords(ctx context.Context, name string, body RecordsBod
 	return result, err
 }
 
-// CompactTopicQuery has the parameters of CompactTopic; those that are not set are not sent.
-type CompactTopicQuery struct {
-	Partition *int `json:"partition,omitempty"`
-}
-
-// CompactTopic: Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
-//
-// The log need not be dirty. Records that `min.compaction.lag.ms` protects, and those behind the
-// last stable offset, stay; a tombstone goes `delete.retention.ms` after its first compaction.
-// The partition to compact; all without it.
-//
-// It sends POST /v1/topics/{name}/compact.
-func (a *Admin) CompactTopic(ctx context.Context, name string, query CompactTopicQuery) (result []CompactedView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/compact", name), query, nil, &result)
-	return result, err
-}
-
-// PutLeader: Move the leadership of a partition to a broker, or leave it without a leader.
-//
-// A broker that is no replica becomes one. The old leader returns NOT_LEADER_OR_FOLLOWER.
-//
-// It sends PUT /v1/topics/{name}/partitions/{partition}/leader.
-func (a *Admin) PutLeader(ctx context.Context, name string, partition int, body LeaderBody) (result PartitionView, err error) {
-	err = a.Do(ctx, "PUT", path("/v1/topics/%v/partitions/%v/leader", name, partition), nil, body, &result)
-	return result, err
-}
-
-// TruncatePartition: Have the log of a partition lose its end, as by an unclean election.
-//
-// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is
-// left. A batch is cut at the offset.
-//
-// It sends POST /v1/topics/{name}/partitions/{partition}/truncate.
-func (a *Admin) TruncatePartition(ctx context.Context, name string, partition int, body TruncateBody) (result PartitionView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/truncate", name, partition), nil, body, &result)
-	return result, err
-}
-
-// LeavePartitionGap: Leave offsets without records at the end of a log, as compaction does.
-//
-// The last of them has an empty batch, the others have none.
-//
-// It sends POST /v1/topics/{name}/partitions/{partition}/gap.
-func (a *Admin) LeavePartitionGap(ctx context.Context, name string, partition int, body GapBody) (result PartitionView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/gap", name, partition), nil, body, &result)
-	return result, err
-}
-
-// AppendControlRecord: Append the marker of a transaction that has no records in the partition.
-//
-// The last offset of the log is then none of a record.
-//
-// It sends POST /v1/topics/{name}/partitions/{partition}/control-records.
-func (a *Admin) AppendControlRecord(ctx context.Context, name string, partition int, body ControlRecordBody) (result PartitionView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/control-records", name, partition), nil, body, &result)
-	return result, err
-}
-
-// PausePartitionFollower: Have a follower fetch nothing more from the leader, while its broker is
-// up.
-//
-// It leaves the ISR at once, and its log ends where it is. With unclean.leader.election.enable it
-// can lead, without what it has not fetched.
-//
-// It sends POST /v1/topics/{name}/partitions/{partition}/followers/{node_id}/pause.
-func (a *Admin) PausePartitionFollower(ctx context.Context, name string, partition int, nodeID int) (result PartitionView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/followers/%v/pause", name, partition, nodeID), nil, nil, &result)
-	return result, err
-}
-
-// ResumePartitionFollower: Have a paused follower fetch again: it catches up at once, and is in
-// sync.
-//
-// It sends POST /v1/topics/{name}/partitions/{partition}/followers/{node_id}/resume.
-func (a *Admin) ResumePartitionFollower(ctx context.Context, name string, partition int, nodeID int) (result PartitionView, err error) {
-	err = a.Do(ctx, "POST", path("/v1/topics/%v/partitions/%v/followers/%v/resume", name, partition, nodeID), nil, nil, &result)
-	return result, err
-}
-
-// ListProducersQuery has the parameters of ListProducers; those that are not set are not sent.
-type ListProducersQuery struct {
-	Topic     string `json:"topic,omitempty"`
+// FindNewestRecordsQuery has the parameters of FindNewestRecords; those that are not set are not sent.
+type FindNewestRecordsQuery struct {
 	Partition *int   `json:"partition,omitempty"`
-	// By default 100.
-	Limit *int `json:"limit,omitempty"`
+	Contains  string `json:"contains,omitempty"`
+	// One of any headers key value.
+	Within string `json:"within,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	// One of auto base64.
+	Encoding string `json:"encoding,omitempty"`
+	Offsets  string `json:"offsets,omitempty"`
 }
 
-// ListProducers: Return the state of idempotent producers by partition, and its memory.
+// FindNewestRecords: Find the newest records over all partitions, newest first by timestamp.
 //
-// The partitions, and the number of producers of each.
+// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at
+// most 16 MiB. Records of open and aborted transactions are included. In a partition the order is
+// that of the offsets. The records to find: of one partition or of all, with a text. `contains`
+// is text in a part of the record, `within`; upper and lower case differ. For the page after
+// another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in
+// it have no more records.
 //
-// It sends GET /v1/producers.
-func (a *Admin) ListProducers(ctx context.Context, query ListProducersQuery) (result ProducersView, err error) {
-	err = a.Do(ctx, "GET", "/v1/producers", query, nil, &result)
+// It sends GET /v1/topics/{name}/records/newest.
+func (a *Admin) FindNewestRecords(ctx context.Context, name string, query FindNewestRecordsQuery) (result FoundRecordsView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/topics/%v/records/newest", name), query, nil, &result)
 	return result, err
 }
 
-// ListQuotas: List the quotas, as DescribeClientQuotas shows them.
-//
-// It sends GET /v1/quotas.
-func (a *Admin) ListQuotas(ctx context.Context) (result []QuotaView, err error) {
-	err = a.Do(ctx, "GET", "/v1/quotas", nil, nil, &result)
-	return result, err
+// FindOldestRecordsQuery has the parameters of FindOldestRecords; those that are not set are not sent.
+type FindOldestRecordsQuery struct {
+	Partition *int   `json:"partition,omitempty"`
+	Contains  string `json:"contains,omitempty"`
+	// One of any headers key value.
+	Within string `json:"within,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	// One of auto base64.
+	Encoding  string `json:"encoding,omitempty"`
+	Offsets   string `json:"offsets,omitempty"`
+	Offset    int64  `json:"offset,omitempty"`
+	Timestamp *int64 `json:"timestamp,omitempty"`
 }
 
-// PutQuotas: Set or remove quotas of one entity, all of them or none; they apply at once.
+// FindOldestRecords: Find the records from an offset or a time on, over all partitions, oldest
+// first.
 //
-// It sends PUT /v1/quotas.
-func (a *Admin) PutQuotas(ctx context.Context, body QuotaBody) (result []QuotaView, err error) {
-	err = a.Do(ctx, "PUT", "/v1/quotas", nil, body, &result)
-	return result, err
-}
-
-// DeleteQuotas: Remove all quotas.
+// What it reads and returns at most is as for the newest records. The records to find: of one
+// partition or of all, with a text. `contains` is text in a part of the record, `within`; upper
+// and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such
+// as `0:17,1:20`. Partitions that are not in it have no more records. As for the newest records;
+// those from `offset` on, or from `timestamp` on. `timestamp` is in ms since the epoch: in each
+// partition the page begins at the first record that has it or a later one, and is not before
+// `offset`.
 //
-// It sends DELETE /v1/quotas.
-func (a *Admin) DeleteQuotas(ctx context.Context) error {
-	return a.Do(ctx, "DELETE", "/v1/quotas", nil, nil, nil)
-}
-
-// ListShadowReport: List the clients that quotas in shadow mode would have throttled or refused.
-//
-// The list has clients that exceeded such a quota within the last hour.
-//
-// It sends GET /v1/quotas/shadow.
-func (a *Admin) ListShadowReport(ctx context.Context) (result []ShadowView, err error) {
-	err = a.Do(ctx, "GET", "/v1/quotas/shadow", nil, nil, &result)
-	return result, err
-}
-
-// ClearShadowReport: Clear the report of quotas in shadow mode; the quotas stay.
-//
-// It sends DELETE /v1/quotas/shadow.
-func (a *Admin) ClearShadowReport(ctx context.Context) error {
-	return a.Do(ctx, "DELETE", "/v1/quotas/shadow", nil, nil, nil)
-}
-
-// ListMeasurements: List the rates, tokens and throttle times of recently measured clients.
-//
-// A measurement without a tag `broker-id` is of the whole cluster.
-//
-// It sends GET /v1/quotas/live.
-func (a *Admin) ListMeasurements(ctx context.Context) (result []MeasurementView, err error) {
-	err = a.Do(ctx, "GET", "/v1/quotas/live", nil, nil, &result)
-	return result, err
-}
-
-// ListFilters: List the producer id filters of users with a quota, and the age of their layers.
-//
-// It sends GET /v1/producer-id-filters.
-func (a *Admin) ListFilters(ctx context.Context) (result []FilterView, err error) {
-	err = a.Do(ctx, "GET", "/v1/producer-id-filters", nil, nil, &result)
+// It sends GET /v1/topics/{name}/records/oldest.
+func (a *Admin) FindOldestRecords(ctx context.Context, name string, query FindOldestRecordsQuery) (result FoundRecordsView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/topics/%v/records/oldest", name), query, nil, &result)
 	return result, err
 }
 
@@ -879,186 +1128,11 @@ func (a *Admin) WaitForRecords(ctx context.Context, name string, query WaitForRe
 	return result, err
 }
 
-// FindNewestRecordsQuery has the parameters of FindNewestRecords; those that are not set are not sent.
-type FindNewestRecordsQuery struct {
-	Partition *int   `json:"partition,omitempty"`
-	Contains  string `json:"contains,omitempty"`
-	Limit     int    `json:"limit,omitempty"`
-	// One of auto base64.
-	Encoding string `json:"encoding,omitempty"`
-}
-
-// FindNewestRecords: Find the newest records over all partitions, newest first by timestamp.
-//
-// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at
-// most 16 MiB. Records of open and aborted transactions are included. The records to find: the
-// newest ones, of one partition or of all. `contains` is text in the key, the value, or a header;
-// upper and lower case differ.
-//
-// It sends GET /v1/topics/{name}/records/newest.
-func (a *Admin) FindNewestRecords(ctx context.Context, name string, query FindNewestRecordsQuery) (result FoundRecordsView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/topics/%v/records/newest", name), query, nil, &result)
-	return result, err
-}
-
-// SearchTopicsQuery has the parameters of SearchTopics; those that are not set are not sent.
-type SearchTopicsQuery struct {
-	Search string `json:"search,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	// By default 100.
-	Limit    *int   `json:"limit,omitempty"`
-	Since    string `json:"since,omitempty"`
-	Internal bool   `json:"internal,omitempty"`
-}
-
-// SearchTopics: Search topics by their names.
-//
-// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
-// has at most `limit` results, from the one at `offset` on. With the `version` of a response to
-// the same search, only what has changed since. As for all searches; `internal` topics, such as
-// `__consumer_offsets`, only if it is set.
-//
-// It sends GET /v1/search/topics.
-func (a *Admin) SearchTopics(ctx context.Context, query SearchTopicsQuery) (result TopicsPage, err error) {
-	err = a.Do(ctx, "GET", "/v1/search/topics", query, nil, &result)
-	return result, err
-}
-
-// SearchGroupsQuery has the parameters of SearchGroups; those that are not set are not sent.
-type SearchGroupsQuery struct {
-	Search string `json:"search,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	// By default 100.
-	Limit *int   `json:"limit,omitempty"`
-	Since string `json:"since,omitempty"`
-}
-
-// SearchGroups: Search groups of all types by their ids.
-//
-// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
-// has at most `limit` results, from the one at `offset` on. With the `version` of a response to
-// the same search, only what has changed since.
-//
-// It sends GET /v1/search/groups.
-func (a *Admin) SearchGroups(ctx context.Context, query SearchGroupsQuery) (result GroupsPage, err error) {
-	err = a.Do(ctx, "GET", "/v1/search/groups", query, nil, &result)
-	return result, err
-}
-
-// SearchRequestsQuery has the parameters of SearchRequests; those that are not set are not sent.
-type SearchRequestsQuery struct {
-	Search string `json:"search,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	// By default 100.
-	Limit *int `json:"limit,omitempty"`
-}
-
-// SearchRequests: Search the journal by API, client, user, topics, groups, errors, outcome and
-// fault rule.
-//
-// What to look for: every word of `search` must occur, in any case; "" finds everything. The page
-// has at most `limit` results, from the one at `offset` on.
-//
-// It sends GET /v1/search/requests.
-func (a *Admin) SearchRequests(ctx context.Context, query SearchRequestsQuery) (result RequestsPage, err error) {
-	err = a.Do(ctx, "GET", "/v1/search/requests", query, nil, &result)
-	return result, err
-}
-
-// GetHealth: Return the health of the cluster; needs no token.
-//
-// It sends GET /healthz.
-func (a *Admin) GetHealth(ctx context.Context) (result HealthView, err error) {
-	err = a.Do(ctx, "GET", "/healthz", nil, nil, &result)
-	return result, err
-}
-
-// GetMetrics: Return the measurements of quotas in Prometheus' text format.
-//
-// It sends GET /metrics.
-func (a *Admin) GetMetrics(ctx context.Context) (result []byte, err error) {
-	err = a.Do(ctx, "GET", "/metrics", nil, nil, &result)
-	return result, err
-}
-
-// Reset: Reset the cluster to the state in which it was started.
-//
-// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
-// clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is
-// loaded again. With new ports, clients from before get refused connections instead of reaching
-// the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with
-// free ports.
-//
-// It sends POST /v1/reset.
-func (a *Admin) Reset(ctx context.Context, body ResetBody) error {
-	return a.Do(ctx, "POST", "/v1/reset", nil, body, nil)
-}
-
-// GetSnapshotQuery has the parameters of GetSnapshot; those that are not set are not sent.
-type GetSnapshotQuery struct {
-	// By default true.
-	Records *bool `json:"records,omitempty"`
-}
-
-// GetSnapshot: Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
-//
-// Records of open and aborted transactions, internal topics and used-up fault rules are left out.
-// Whether the document has the records.
-//
-// It sends GET /v1/snapshot.
-func (a *Admin) GetSnapshot(ctx context.Context, query GetSnapshotQuery) (result Snapshot, err error) {
-	err = a.Do(ctx, "GET", "/v1/snapshot", query, nil, &result)
-	return result, err
-}
-
-// PutSnapshotQuery has the parameters of PutSnapshot; those that are not set are not sent.
-type PutSnapshotQuery struct {
-	Keep   bool `json:"keep,omitempty"`
-	AtOnce bool `json:"at_once,omitempty"`
-}
-
-// PutSnapshot: Reset the cluster, and load a document.
-//
-// Connections are closed as by a reset; requests of new ones wait until the document is loaded.
-// The timestamps of records are kept, so retention applies to them. Fault rules begin again. If
-// one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the
-// response names what the rules would do. With `keep` a reset loads the document again, as if the
-// cluster had been started with it. `at_once` allows fault rules that act at once.
-//
-// It sends PUT /v1/snapshot.
-func (a *Admin) PutSnapshot(ctx context.Context, body Snapshot, query PutSnapshotQuery) error {
-	return a.Do(ctx, "PUT", "/v1/snapshot", query, body, nil)
-}
-
-// ListTopicConfigs: List every key of a topic with its value and source, as DescribeConfigs does.
-//
-// It sends GET /v1/topics/{name}/config.
-func (a *Admin) ListTopicConfigs(ctx context.Context, name string) (result []TopicConfigView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/topics/%v/config", name), nil, nil, &result)
-	return result, err
-}
-
-// AlterTopicConfig: Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
-//
-// It sends PATCH /v1/topics/{name}/config.
-func (a *Admin) AlterTopicConfig(ctx context.Context, name string, body TopicConfigBody) (result []TopicConfigView, err error) {
-	err = a.Do(ctx, "PATCH", path("/v1/topics/%v/config", name), nil, body, &result)
-	return result, err
-}
-
 // ListTransactions: List all transactional ids with their transactions.
 //
 // It sends GET /v1/transactions.
 func (a *Admin) ListTransactions(ctx context.Context) (result []TransactionView, err error) {
 	err = a.Do(ctx, "GET", "/v1/transactions", nil, nil, &result)
-	return result, err
-}
-
-// GetTransaction: Return one transaction.
-//
-// It sends GET /v1/transactions/{transactional_id}.
-func (a *Admin) GetTransaction(ctx context.Context, transactionalID string) (result TransactionView, err error) {
-	err = a.Do(ctx, "GET", path("/v1/transactions/%v", transactionalID), nil, nil, &result)
 	return result, err
 }
 
@@ -1070,6 +1144,14 @@ func (a *Admin) GetTransaction(ctx context.Context, transactionalID string) (res
 // It sends DELETE /v1/transactions/{transactional_id}.
 func (a *Admin) ExpireTransactionalID(ctx context.Context, transactionalID string) error {
 	return a.Do(ctx, "DELETE", path("/v1/transactions/%v", transactionalID), nil, nil, nil)
+}
+
+// GetTransaction: Return one transaction.
+//
+// It sends GET /v1/transactions/{transactional_id}.
+func (a *Admin) GetTransaction(ctx context.Context, transactionalID string) (result TransactionView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/transactions/%v", transactionalID), nil, nil, &result)
+	return result, err
 }
 
 // AbortTransaction: Abort an ongoing transaction, as the coordinator does after its timeout.

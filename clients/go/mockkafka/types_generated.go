@@ -29,6 +29,13 @@ type RemedyDocument struct {
 	Effect      string         `json:"effect"`
 }
 
+// HealthView: Health of the service; `status` is always `ok`.
+type HealthView struct {
+	Status    string `json:"status"`
+	ClusterID string `json:"cluster_id"`
+	Brokers   int64  `json:"brokers"`
+}
+
 // AclBody: A rule. `User:` in front of the principal may be left out; `User:*` is any user.
 //
 // `resource_name` is a name, with `PREFIXED` the start of names, or `*` for any resource of the
@@ -152,6 +159,16 @@ type AdvertisedBody struct {
 	Listener *string `json:"listener,omitempty"`
 }
 
+// CutBody: Whether the controller fences the broker and elects other leaders.
+type CutBody struct {
+	Elect bool `json:"elect,omitempty"`
+}
+
+// StartBody: Start keys of this broker alone; null removes a key.
+type StartBody struct {
+	Config map[string]*string `json:"config,omitempty"`
+}
+
 // StopBody: How the broker stops.
 //
 // `elect`: the controller fences it and elects other leaders. `controlled`: as on SIGTERM,
@@ -160,30 +177,6 @@ type StopBody struct {
 	// By default true.
 	Elect      *bool `json:"elect,omitempty"`
 	Controlled bool  `json:"controlled,omitempty"`
-}
-
-// StartBody: Start keys of this broker alone; null removes a key.
-type StartBody struct {
-	Config map[string]*string `json:"config,omitempty"`
-}
-
-// CutBody: Whether the controller fences the broker and elects other leaders.
-type CutBody struct {
-	Elect bool `json:"elect,omitempty"`
-}
-
-// ConnectionView: One connection; the client id is that of its last request in the journal.
-type ConnectionView struct {
-	Connection    int64   `json:"connection"`
-	Broker        int64   `json:"broker"`
-	Peer          string  `json:"peer"`
-	Listener      string  `json:"listener"`
-	User          string  `json:"user"`
-	ClientID      *string `json:"client_id"`
-	IsWaiting     bool    `json:"is_waiting"`
-	MutedUntilMS  int64   `json:"muted_until_ms"`
-	LastActiveMS  int64   `json:"last_active_ms"`
-	BufferedBytes int64   `json:"buffered_bytes"`
 }
 
 // ClockView: The time in ms since the epoch, and its speed: 1 is real time, 0 is standing.
@@ -223,6 +216,20 @@ type ConfigView struct {
 	Reason *string `json:"reason"`
 }
 
+// ConnectionView: One connection; the client id is that of its last request in the journal.
+type ConnectionView struct {
+	Connection    int64   `json:"connection"`
+	Broker        int64   `json:"broker"`
+	Peer          string  `json:"peer"`
+	Listener      string  `json:"listener"`
+	User          string  `json:"user"`
+	ClientID      *string `json:"client_id"`
+	IsWaiting     bool    `json:"is_waiting"`
+	MutedUntilMS  int64   `json:"muted_until_ms"`
+	LastActiveMS  int64   `json:"last_active_ms"`
+	BufferedBytes int64   `json:"buffered_bytes"`
+}
+
 // ControllerView: The controller and its queue, the oldest event first.
 //
 // `node_id` is -1 while no broker is up. `remaining_ms` is the time until the queue is empty if
@@ -249,6 +256,8 @@ type FaultView struct {
 	Matched  int64     `json:"matched"`
 	Fired    int64     `json:"fired"`
 	IsUsedUp bool      `json:"is_used_up"`
+	IsArmed  bool      `json:"is_armed"`
+	Held     int64     `json:"held"`
 }
 
 // FaultRule: Which requests, when, and what happens; see docs/faults.md.
@@ -269,6 +278,13 @@ type FaultRule struct {
 	Group string `json:"group,omitempty"`
 	// requests that name this transactional id, FindCoordinator included
 	TransactionalID string `json:"transactional_id,omitempty"`
+	// requests that name this resource of a configuration or of access control, quota entity, SCRAM
+	// user, log dir, feature, owner of a delegation token, or member that leaves a group
+	Resource string `json:"resource,omitempty"`
+	// requests that name this topic id, whether or not such a topic exists
+	TopicID string `json:"topic_id,omitempty"`
+	// requests of `api` whose fields fit these conditions, by the path of the field
+	Where map[string]any `json:"where,omitempty"`
 	// requests and connections to the broker with this id
 	Broker *int `json:"broker,omitempty"`
 	// requests with this `client.id`
@@ -285,9 +301,15 @@ type FaultRule struct {
 	Every int `json:"every,omitempty"`
 	// on this many, then never again; once is 1
 	Times int `json:"times,omitempty"`
-	// from this long after the rule was added; earlier requests do not match
+	// from when the rule with this name has fired, as often as its `times` says or once; earlier
+	// requests do not match
+	After string `json:"after,omitempty"`
+	// until the rule with this name has fired so often; later requests do not match
+	Until string `json:"until,omitempty"`
+	// from this long after the rule was added, or after it began to match because of `after`; earlier
+	// requests do not match
 	AfterMS *int64 `json:"after_ms,omitempty"`
-	// until this long after the rule was added; later requests do not match
+	// until this long after that time; later requests do not match
 	UntilMS int64 `json:"until_ms,omitempty"`
 	// on each with this probability
 	Probability *float64 `json:"probability,omitempty"`
@@ -299,8 +321,15 @@ type FaultRule struct {
 	// asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case
 	Error ErrorCode `json:"error,omitempty"`
 	// when an error or an action on the cluster takes effect: before the request is handled, or after
-	// it was handled and before its response. One of before_handling before_response.
+	// it was handled and before its response. By default before, but after the append for the errors
+	// `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and
+	// after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords. One of before_handling
+	// before_response.
 	At string `json:"at,omitempty"`
+	// where an error is: in the response itself, or in the parts that the request names; by default
+	// where the API has an error for the whole request, and in the parts if the rule is for some of
+	// them. One of top part.
+	Level string `json:"level,omitempty"`
 	// the response with these values in it; together with `error`, the error response with them
 	Response map[string]any `json:"response,omitempty"`
 	// a closed connection: before the request is handled, after it was handled and before its
@@ -313,6 +342,9 @@ type FaultRule struct {
 	Hang string `json:"hang,omitempty"`
 	// brokers, leaders and coordinators as they were when the rule was added
 	StaleMetadata *bool `json:"stale_metadata,omitempty"`
+	// nothing until the request is released; then it goes on: before it is handled, or after it was
+	// handled and before its response. No clock releases it. One of before_handling before_response.
+	Hold string `json:"hold,omitempty"`
 	// this throttle time in the response, and a connection that is muted for it
 	ThrottleTimeMS int `json:"throttle_time_ms,omitempty"`
 	// whether the connection is muted for the throttle time. By default true.
@@ -360,12 +392,9 @@ type FaultRule struct {
 	DelayConnectionMS *int64 `json:"delay_connection_ms,omitempty"`
 }
 
-// JournalStatus: The size of the journal; use `last_number` as `since` to see only later lines.
-type JournalStatus struct {
-	IsEnabled  bool  `json:"is_enabled"`
-	Lines      int64 `json:"lines"`
-	Bytes      int64 `json:"bytes"`
-	LastNumber int64 `json:"last_number"`
+// ReleaseBody: How many requests go on; by default all.
+type ReleaseBody struct {
+	Count *int64 `json:"count,omitempty"`
 }
 
 // GroupView: One group; `coordinator` is null while its partition has no leader.
@@ -468,6 +497,22 @@ type InFlightView struct {
 	LockExpiresMS *int64  `json:"lock_expires_ms,omitempty"`
 }
 
+// AssignmentBody: The partitions of each member, by member id or group instance id.
+type AssignmentBody struct {
+	Members map[string][]AssignedBody `json:"members"`
+}
+
+// AssignedBody: Partitions of one topic.
+type AssignedBody struct {
+	Topic      string `json:"topic"`
+	Partitions []int  `json:"partitions"`
+}
+
+// CoordinatorBody: The new coordinator.
+type CoordinatorBody struct {
+	Broker int `json:"broker"`
+}
+
 // GroupOffsetView: A partition that a group reads; without a commit `offset` is null.
 //
 // `lag` is the high watermark minus the committed offset, or the whole log without a commit; null
@@ -479,22 +524,6 @@ type GroupOffsetView struct {
 	Offset    *int64  `json:"offset"`
 	Lag       *int64  `json:"lag"`
 	Metadata  *string `json:"metadata"`
-}
-
-// CoordinatorBody: The new coordinator.
-type CoordinatorBody struct {
-	Broker int `json:"broker"`
-}
-
-// AssignmentBody: The partitions of each member, by member id or group instance id.
-type AssignmentBody struct {
-	Members map[string][]AssignedBody `json:"members"`
-}
-
-// AssignedBody: Partitions of one topic.
-type AssignedBody struct {
-	Topic      string `json:"topic"`
-	Partitions []int  `json:"partitions"`
 }
 
 // OffsetsBody: Where a group goes on: at exactly one of `to`, `offset` and `timestamp`.
@@ -511,76 +540,20 @@ type OffsetsBody struct {
 	Partition *int    `json:"partition,omitempty"`
 }
 
-// TopicView: One topic; `config` has the values set on the topic itself.
-//
-// `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
-type TopicView struct {
-	Name       string            `json:"name"`
-	TopicID    string            `json:"topic_id"`
-	IsInternal bool              `json:"is_internal"`
-	Config     map[string]string `json:"config"`
-	Partitions []PartitionView   `json:"partitions"`
+// FilterView: A broker's filter of a user's producer ids (KIP-936); the newest layer is first.
+type FilterView struct {
+	Broker int64       `json:"broker"`
+	User   string      `json:"user"`
+	Layers []LayerView `json:"layers"`
 }
 
-// PartitionView: One partition; `leader` is null while there is none.
-//
-// Consumers read the records before `high_watermark`. `replica_ends` has the log end offset of
-// each replica that is behind, `paused_followers` those that do not fetch.
-type PartitionView struct {
-	Partition       int64            `json:"partition"`
-	Leader          *int64           `json:"leader"`
-	LeaderEpoch     int64            `json:"leader_epoch"`
-	Replicas        []int64          `json:"replicas"`
-	ISR             []int64          `json:"isr"`
-	LogStartOffset  int64            `json:"log_start_offset"`
-	LogEndOffset    int64            `json:"log_end_offset"`
-	HighWatermark   int64            `json:"high_watermark"`
-	Bytes           int64            `json:"bytes"`
-	Batches         int64            `json:"batches"`
-	Producers       int64            `json:"producers"`
-	ReplicaEnds     map[string]int64 `json:"replica_ends"`
-	PausedFollowers []int64          `json:"paused_followers"`
-}
-
-// NewTopicBody: A new topic; missing numbers are the configured defaults.
-type NewTopicBody struct {
-	Name string `json:"name"`
-	// By default -1.
-	Partitions *int `json:"partitions,omitempty"`
-	// By default -1.
-	ReplicationFactor *int              `json:"replication_factor,omitempty"`
-	Config            map[string]string `json:"config,omitempty"`
-}
-
-// CompactedView: What a compaction removed from a partition.
-//
-// `removed_records` counts neither markers of transactions nor batches that stay without records.
-// It looked at the offsets before `cleaned_until`; null if it looked at none.
-type CompactedView struct {
-	Partition      int64  `json:"partition"`
-	RemovedRecords int64  `json:"removed_records"`
-	FreedBytes     int64  `json:"freed_bytes"`
-	CleanedUntil   *int64 `json:"cleaned_until"`
-}
-
-// LeaderBody: The new leader; null for none.
-type LeaderBody struct {
-	Broker *int `json:"broker"`
-}
-
-// TruncateBody: Where the log ends then.
-type TruncateBody struct {
-	Offset int64 `json:"offset"`
-}
-
-// GapBody: How many offsets have no record.
-type GapBody struct {
-	Count int `json:"count,omitempty"`
-}
-
-// ControlRecordBody: What the control record says.
-type ControlRecordBody struct {
-	Kind string `json:"kind,omitempty"`
+// LayerView: One layer of a filter: the number of ids in it, and its capacity.
+type LayerView struct {
+	BegunMS   int64 `json:"begun_ms"`
+	ExpiresMS int64 `json:"expires_ms"`
+	IDs       int64 `json:"ids"`
+	Capacity  int64 `json:"capacity"`
+	Bytes     int64 `json:"bytes"`
 }
 
 // ProducersView: The size of all producer state, and the state by partition.
@@ -628,6 +601,15 @@ type QuotaBody struct {
 	Shadow *bool               `json:"shadow,omitempty"`
 }
 
+// MeasurementView: One current value under Kafka's metric name; null if nothing was measured
+// recently.
+type MeasurementView struct {
+	Group string            `json:"group"`
+	Name  string            `json:"name"`
+	Tags  map[string]string `json:"tags"`
+	Value *float64          `json:"value"`
+}
+
 // ShadowView: Requests that a quota in shadow mode would have throttled or refused.
 //
 // `broker` is null for a quota of the whole cluster; `user` or `client_id` is null where the
@@ -659,29 +641,218 @@ type ShadowEventView struct {
 	ClientID       *string `json:"client_id"`
 }
 
-// MeasurementView: One current value under Kafka's metric name; null if nothing was measured
-// recently.
-type MeasurementView struct {
-	Group string            `json:"group"`
-	Name  string            `json:"name"`
-	Tags  map[string]string `json:"tags"`
-	Value *float64          `json:"value"`
+// JournalStatus: The size of the journal; use `last_number` as `since` to see only later lines.
+type JournalStatus struct {
+	IsEnabled  bool  `json:"is_enabled"`
+	Lines      int64 `json:"lines"`
+	Bytes      int64 `json:"bytes"`
+	LastNumber int64 `json:"last_number"`
 }
 
-// FilterView: A broker's filter of a user's producer ids (KIP-936); the newest layer is first.
-type FilterView struct {
-	Broker int64       `json:"broker"`
-	User   string      `json:"user"`
-	Layers []LayerView `json:"layers"`
+// ResetBody: Whether the brokers listen on the same ports afterwards, or on new ones.
+type ResetBody struct {
+	// One of new same.
+	Ports string `json:"ports,omitempty"`
 }
 
-// LayerView: One layer of a filter: the number of ids in it, and its capacity.
-type LayerView struct {
-	BegunMS   int64 `json:"begun_ms"`
-	ExpiresMS int64 `json:"expires_ms"`
-	IDs       int64 `json:"ids"`
-	Capacity  int64 `json:"capacity"`
-	Bytes     int64 `json:"bytes"`
+// SchemaView: A schema; `schema_type` is AVRO, JSON or PROTOBUF, and `schema` its text.
+//
+// With `has_references` it uses types of other schemas, which are not in its text.
+type SchemaView struct {
+	SchemaType    string `json:"schema_type"`
+	Schema        string `json:"schema"`
+	HasReferences bool   `json:"has_references"`
+}
+
+// GroupsPage: A page of groups: those with members first, by their ids; `total` is how many were
+// found.
+//
+// `are_changes`: these are only the groups that have changed since the version of the query. The
+// other groups of that response are on the page as they were.
+type GroupsPage struct {
+	Total      int64       `json:"total"`
+	Groups     []GroupView `json:"groups"`
+	Version    string      `json:"version"`
+	AreChanges bool        `json:"are_changes"`
+}
+
+// RequestsPage: A page of the journal without the decoded messages, newest first.
+//
+// `total` is how many lines were found.
+type RequestsPage struct {
+	Total    int64            `json:"total"`
+	Requests []map[string]any `json:"requests"`
+}
+
+// TopicsPage: A page of topics in the order they were created; `total` is how many were found.
+//
+// `are_changes`: these are only the topics that have changed since the version of the query. The
+// other topics of that response are on the page as they were.
+type TopicsPage struct {
+	Total      int64       `json:"total"`
+	Topics     []TopicView `json:"topics"`
+	Version    string      `json:"version"`
+	AreChanges bool        `json:"are_changes"`
+}
+
+// TopicView: One topic; `config` has the values set on the topic itself.
+//
+// `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
+type TopicView struct {
+	Name       string            `json:"name"`
+	TopicID    string            `json:"topic_id"`
+	IsInternal bool              `json:"is_internal"`
+	Config     map[string]string `json:"config"`
+	Partitions []PartitionView   `json:"partitions"`
+}
+
+// PartitionView: One partition; `leader` is null while there is none.
+//
+// Consumers read the records before `high_watermark`. `replica_ends` has the log end offset of
+// each replica that is behind, `paused_followers` those that do not fetch.
+type PartitionView struct {
+	Partition       int64            `json:"partition"`
+	Leader          *int64           `json:"leader"`
+	LeaderEpoch     int64            `json:"leader_epoch"`
+	Replicas        []int64          `json:"replicas"`
+	ISR             []int64          `json:"isr"`
+	LogStartOffset  int64            `json:"log_start_offset"`
+	LogEndOffset    int64            `json:"log_end_offset"`
+	HighWatermark   int64            `json:"high_watermark"`
+	Bytes           int64            `json:"bytes"`
+	Batches         int64            `json:"batches"`
+	Producers       int64            `json:"producers"`
+	ReplicaEnds     map[string]int64 `json:"replica_ends"`
+	PausedFollowers []int64          `json:"paused_followers"`
+}
+
+// Snapshot: The setup of a cluster. Everything that is left out is empty.
+type Snapshot struct {
+	// By default 1.
+	Version     *int              `json:"version,omitempty"`
+	Topics      []SavedTopic      `json:"topics,omitempty"`
+	Offsets     []SavedOffset     `json:"offsets,omitempty"`
+	Quotas      []QuotaView       `json:"quotas,omitempty"`
+	Faults      []any             `json:"faults,omitempty"`
+	Credentials []SavedCredential `json:"credentials,omitempty"`
+	ACLs        []AclBody         `json:"acls,omitempty"`
+}
+
+// SavedTopic: A topic with the configuration that is set on it.
+type SavedTopic struct {
+	Name       string            `json:"name"`
+	Partitions []SavedPartition  `json:"partitions"`
+	Config     map[string]string `json:"config,omitempty"`
+}
+
+// SavedPartition: A partition; without `replicas` the cluster chooses them, as for a new topic.
+//
+// Offsets without a record stay empty, so that committed offsets keep their meaning. Without
+// `high_watermark` all records are committed. It moves to the end of the log if enough replicas
+// are in sync.
+type SavedPartition struct {
+	Replicas       []int         `json:"replicas,omitempty"`
+	LogStartOffset int64         `json:"log_start_offset,omitempty"`
+	LogEndOffset   *int64        `json:"log_end_offset,omitempty"`
+	HighWatermark  *int64        `json:"high_watermark,omitempty"`
+	Records        []SavedRecord `json:"records,omitempty"`
+}
+
+// SavedRecord: A record; without an offset it gets the next one. A string is UTF-8.
+type SavedRecord struct {
+	Offset *int64 `json:"offset,omitempty"`
+	// By default -1.
+	Timestamp *int64       `json:"timestamp,omitempty"`
+	Key       any          `json:"key,omitempty"`
+	Value     any          `json:"value,omitempty"`
+	Headers   []HeaderBody `json:"headers,omitempty"`
+}
+
+// BytesBody: Bytes, as text in UTF-8 or as base64.
+type BytesBody struct {
+	Text   *string `json:"text,omitempty"`
+	Base64 *string `json:"base64,omitempty"`
+}
+
+// HeaderBody: One header of a new record.
+type HeaderBody struct {
+	Key   string `json:"key"`
+	Value any    `json:"value,omitempty"`
+}
+
+// SavedOffset: An offset that a group has committed.
+type SavedOffset struct {
+	Group     string `json:"group"`
+	Topic     string `json:"topic"`
+	Partition int    `json:"partition"`
+	Offset    int64  `json:"offset"`
+	// By default -1.
+	LeaderEpoch *int   `json:"leader_epoch,omitempty"`
+	Metadata    string `json:"metadata,omitempty"`
+}
+
+// SavedCredential: A SCRAM credential of a user; its bytes are base64. The password is not in it.
+type SavedCredential struct {
+	User string `json:"user"`
+	// One of SCRAM-SHA-256 SCRAM-SHA-512.
+	Mechanism  string `json:"mechanism"`
+	Iterations int    `json:"iterations"`
+	Salt       string `json:"salt"`
+	StoredKey  string `json:"stored_key"`
+	ServerKey  string `json:"server_key"`
+}
+
+// NewTopicBody: A new topic; missing numbers are the configured defaults.
+type NewTopicBody struct {
+	Name string `json:"name"`
+	// By default -1.
+	Partitions *int `json:"partitions,omitempty"`
+	// By default -1.
+	ReplicationFactor *int              `json:"replication_factor,omitempty"`
+	Config            map[string]string `json:"config,omitempty"`
+}
+
+// CompactedView: What a compaction removed from a partition.
+//
+// `removed_records` counts neither markers of transactions nor batches that stay without records.
+// It looked at the offsets before `cleaned_until`; null if it looked at none.
+type CompactedView struct {
+	Partition      int64  `json:"partition"`
+	RemovedRecords int64  `json:"removed_records"`
+	FreedBytes     int64  `json:"freed_bytes"`
+	CleanedUntil   *int64 `json:"cleaned_until"`
+}
+
+// TopicConfigView: One key of a topic. `source` is Kafka's name, such as DYNAMIC_TOPIC_CONFIG.
+type TopicConfigView struct {
+	Name   string  `json:"name"`
+	Value  *string `json:"value"`
+	Source string  `json:"source"`
+}
+
+// TopicConfigBody: Keys to set, with their values; null removes a key from the topic.
+type TopicConfigBody struct {
+	Config map[string]*string `json:"config"`
+}
+
+// ControlRecordBody: What the control record says.
+type ControlRecordBody struct {
+	Kind string `json:"kind,omitempty"`
+}
+
+// GapBody: How many offsets have no record.
+type GapBody struct {
+	Count int `json:"count,omitempty"`
+}
+
+// LeaderBody: The new leader; null for none.
+type LeaderBody struct {
+	Broker *int `json:"broker"`
+}
+
+// TruncateBody: Where the log ends then.
+type TruncateBody struct {
+	Offset int64 `json:"offset"`
 }
 
 // RecordsView: Records in order; `next_offsets` has the next offset of each partition with more
@@ -734,18 +905,6 @@ type RecordBody struct {
 	Timestamp *int64       `json:"timestamp,omitempty"`
 }
 
-// BytesBody: Bytes, as text in UTF-8 or as base64.
-type BytesBody struct {
-	Text   *string `json:"text,omitempty"`
-	Base64 *string `json:"base64,omitempty"`
-}
-
-// HeaderBody: One header of a new record.
-type HeaderBody struct {
-	Key   string `json:"key"`
-	Value any    `json:"value,omitempty"`
-}
-
 // ProducedView: Where a record was stored, and its timestamp.
 type ProducedView struct {
 	Partition int64 `json:"partition"`
@@ -753,132 +912,16 @@ type ProducedView struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// FoundRecordsView: Records, newest first. `scanned` were read; older ones exist unless
+// FoundRecordsView: Records in their order. `scanned` were read; others exist unless
 // `is_complete`.
+//
+// `next_offsets` says where the next page begins in each partition that may have more records: at
+// this offset, or, of the newest records, before it.
 type FoundRecordsView struct {
-	Records    []RecordView `json:"records"`
-	Scanned    int64        `json:"scanned"`
-	IsComplete bool         `json:"is_complete"`
-}
-
-// TopicsPage: A page of topics in the order they were created; `total` is how many were found.
-//
-// `are_changes`: these are only the topics that have changed since the version of the query. The
-// other topics of that response are on the page as they were.
-type TopicsPage struct {
-	Total      int64       `json:"total"`
-	Topics     []TopicView `json:"topics"`
-	Version    string      `json:"version"`
-	AreChanges bool        `json:"are_changes"`
-}
-
-// GroupsPage: A page of groups: those with members first, by their ids; `total` is how many were
-// found.
-//
-// `are_changes`: these are only the groups that have changed since the version of the query. The
-// other groups of that response are on the page as they were.
-type GroupsPage struct {
-	Total      int64       `json:"total"`
-	Groups     []GroupView `json:"groups"`
-	Version    string      `json:"version"`
-	AreChanges bool        `json:"are_changes"`
-}
-
-// RequestsPage: A page of the journal without the decoded messages, newest first.
-//
-// `total` is how many lines were found.
-type RequestsPage struct {
-	Total    int64            `json:"total"`
-	Requests []map[string]any `json:"requests"`
-}
-
-// HealthView: Health of the service; `status` is always `ok`.
-type HealthView struct {
-	Status    string `json:"status"`
-	ClusterID string `json:"cluster_id"`
-	Brokers   int64  `json:"brokers"`
-}
-
-// ResetBody: Whether the brokers listen on the same ports afterwards, or on new ones.
-type ResetBody struct {
-	// One of new same.
-	Ports string `json:"ports,omitempty"`
-}
-
-// Snapshot: The setup of a cluster. Everything that is left out is empty.
-type Snapshot struct {
-	// By default 1.
-	Version     *int              `json:"version,omitempty"`
-	Topics      []SavedTopic      `json:"topics,omitempty"`
-	Offsets     []SavedOffset     `json:"offsets,omitempty"`
-	Quotas      []QuotaView       `json:"quotas,omitempty"`
-	Faults      []any             `json:"faults,omitempty"`
-	Credentials []SavedCredential `json:"credentials,omitempty"`
-	ACLs        []AclBody         `json:"acls,omitempty"`
-}
-
-// SavedTopic: A topic with the configuration that is set on it.
-type SavedTopic struct {
-	Name       string            `json:"name"`
-	Partitions []SavedPartition  `json:"partitions"`
-	Config     map[string]string `json:"config,omitempty"`
-}
-
-// SavedPartition: A partition; without `replicas` the cluster chooses them, as for a new topic.
-//
-// Offsets without a record stay empty, so that committed offsets keep their meaning. Without
-// `high_watermark` all records are committed. It moves to the end of the log if enough replicas
-// are in sync.
-type SavedPartition struct {
-	Replicas       []int         `json:"replicas,omitempty"`
-	LogStartOffset int64         `json:"log_start_offset,omitempty"`
-	LogEndOffset   *int64        `json:"log_end_offset,omitempty"`
-	HighWatermark  *int64        `json:"high_watermark,omitempty"`
-	Records        []SavedRecord `json:"records,omitempty"`
-}
-
-// SavedRecord: A record; without an offset it gets the next one. A string is UTF-8.
-type SavedRecord struct {
-	Offset *int64 `json:"offset,omitempty"`
-	// By default -1.
-	Timestamp *int64       `json:"timestamp,omitempty"`
-	Key       any          `json:"key,omitempty"`
-	Value     any          `json:"value,omitempty"`
-	Headers   []HeaderBody `json:"headers,omitempty"`
-}
-
-// SavedOffset: An offset that a group has committed.
-type SavedOffset struct {
-	Group     string `json:"group"`
-	Topic     string `json:"topic"`
-	Partition int    `json:"partition"`
-	Offset    int64  `json:"offset"`
-	// By default -1.
-	LeaderEpoch *int   `json:"leader_epoch,omitempty"`
-	Metadata    string `json:"metadata,omitempty"`
-}
-
-// SavedCredential: A SCRAM credential of a user; its bytes are base64. The password is not in it.
-type SavedCredential struct {
-	User string `json:"user"`
-	// One of SCRAM-SHA-256 SCRAM-SHA-512.
-	Mechanism  string `json:"mechanism"`
-	Iterations int    `json:"iterations"`
-	Salt       string `json:"salt"`
-	StoredKey  string `json:"stored_key"`
-	ServerKey  string `json:"server_key"`
-}
-
-// TopicConfigView: One key of a topic. `source` is Kafka's name, such as DYNAMIC_TOPIC_CONFIG.
-type TopicConfigView struct {
-	Name   string  `json:"name"`
-	Value  *string `json:"value"`
-	Source string  `json:"source"`
-}
-
-// TopicConfigBody: Keys to set, with their values; null removes a key from the topic.
-type TopicConfigBody struct {
-	Config map[string]*string `json:"config"`
+	Records     []RecordView     `json:"records"`
+	Scanned     int64            `json:"scanned"`
+	IsComplete  bool             `json:"is_complete"`
+	NextOffsets map[string]int64 `json:"next_offsets"`
 }
 
 // TransactionView: The transactional id of a producer, and its latest transaction.

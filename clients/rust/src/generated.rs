@@ -34,6 +34,14 @@ pub struct RemedyDocument {
     pub effect: String,
 }
 
+/// Health of the service; `status` is always `ok`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HealthView {
+    pub status: String,
+    pub cluster_id: String,
+    pub brokers: i64,
+}
+
 /// A rule. `User:` in front of the principal may be left out; `User:*` is any user.
 ///
 /// `resource_name` is a name, with `PREFIXED` the start of names, or `*` for any resource of the
@@ -198,6 +206,36 @@ impl AdvertisedBody {
     }
 }
 
+/// Whether the controller fences the broker and elects other leaders.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CutBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elect: Option<bool>,
+}
+
+impl CutBody {
+    /// Sets `elect`.
+    pub fn elect(mut self, value: impl Into<bool>) -> Self {
+        self.elect = Some(value.into());
+        self
+    }
+}
+
+/// Start keys of this broker alone; null removes a key.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<BTreeMap<String, Option<String>>>,
+}
+
+impl StartBody {
+    /// Sets `config`.
+    pub fn config(mut self, value: impl Into<BTreeMap<String, Option<String>>>) -> Self {
+        self.config = Some(value.into());
+        self
+    }
+}
+
 /// How the broker stops.
 ///
 /// `elect`: the controller fences it and elects other leaders. `controlled`: as on SIGTERM, leaders
@@ -221,51 +259,6 @@ impl StopBody {
         self.controlled = Some(value.into());
         self
     }
-}
-
-/// Start keys of this broker alone; null removes a key.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StartBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<BTreeMap<String, Option<String>>>,
-}
-
-impl StartBody {
-    /// Sets `config`.
-    pub fn config(mut self, value: impl Into<BTreeMap<String, Option<String>>>) -> Self {
-        self.config = Some(value.into());
-        self
-    }
-}
-
-/// Whether the controller fences the broker and elects other leaders.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CutBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elect: Option<bool>,
-}
-
-impl CutBody {
-    /// Sets `elect`.
-    pub fn elect(mut self, value: impl Into<bool>) -> Self {
-        self.elect = Some(value.into());
-        self
-    }
-}
-
-/// One connection; the client id is that of its last request in the journal.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ConnectionView {
-    pub connection: i64,
-    pub broker: i64,
-    pub peer: String,
-    pub listener: String,
-    pub user: String,
-    pub client_id: Option<String>,
-    pub is_waiting: bool,
-    pub muted_until_ms: i64,
-    pub last_active_ms: i64,
-    pub buffered_bytes: i64,
 }
 
 /// The time in ms since the epoch, and its speed: 1 is real time, 0 is standing.
@@ -330,6 +323,21 @@ pub struct ConfigView {
     pub reason: Option<String>,
 }
 
+/// One connection; the client id is that of its last request in the journal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionView {
+    pub connection: i64,
+    pub broker: i64,
+    pub peer: String,
+    pub listener: String,
+    pub user: String,
+    pub client_id: Option<String>,
+    pub is_waiting: bool,
+    pub muted_until_ms: i64,
+    pub last_active_ms: i64,
+    pub buffered_bytes: i64,
+}
+
 /// The controller and its queue, the oldest event first.
 ///
 /// `node_id` is -1 while no broker is up. `remaining_ms` is the time until the queue is empty if
@@ -359,6 +367,8 @@ pub struct FaultView {
     pub matched: i64,
     pub fired: i64,
     pub is_used_up: bool,
+    pub is_armed: bool,
+    pub held: i64,
 }
 
 /// Which requests, when, and what happens; see docs/faults.md.
@@ -388,6 +398,15 @@ pub struct FaultRule {
     /// requests that name this transactional id, FindCoordinator included
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactional_id: Option<String>,
+    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// requests that name this topic id, whether or not such a topic exists
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic_id: Option<String>,
+    /// requests of `api` whose fields fit these conditions, by the path of the field
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#where: Option<Value>,
     /// requests and connections to the broker with this id
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker: Option<i64>,
@@ -412,10 +431,16 @@ pub struct FaultRule {
     /// on this many, then never again; once is 1
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<i64>,
-    /// from this long after the rule was added; earlier requests do not match
+    /// from when the rule with this name has fired, as often as its `times` says or once; earlier requests do not match
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// until the rule with this name has fired so often; later requests do not match
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not match
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<i64>,
-    /// until this long after the rule was added; later requests do not match
+    /// until this long after that time; later requests do not match
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ms: Option<i64>,
     /// on each with this probability
@@ -430,9 +455,12 @@ pub struct FaultRule {
     /// the API's own response in the request's version, with this error code for everything that was asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response
+    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an error for the whole request, and in the parts if the rule is for some of them
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
     /// the response with these values in it; together with `error`, the error response with them
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
@@ -448,6 +476,9 @@ pub struct FaultRule {
     /// brokers, leaders and coordinators as they were when the rule was added
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_metadata: Option<bool>,
+    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before its response. No clock releases it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
     /// this throttle time in the response, and a connection that is muted for it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle_time_ms: Option<i64>,
@@ -551,6 +582,21 @@ impl FaultRule {
         self.transactional_id = Some(value.into());
         self
     }
+    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group
+    pub fn resource(mut self, value: impl Into<String>) -> Self {
+        self.resource = Some(value.into());
+        self
+    }
+    /// requests that name this topic id, whether or not such a topic exists
+    pub fn topic_id(mut self, value: impl Into<String>) -> Self {
+        self.topic_id = Some(value.into());
+        self
+    }
+    /// requests of `api` whose fields fit these conditions, by the path of the field
+    pub fn r#where(mut self, value: impl Into<Value>) -> Self {
+        self.r#where = Some(value.into());
+        self
+    }
     /// requests and connections to the broker with this id
     pub fn broker(mut self, value: impl Into<i64>) -> Self {
         self.broker = Some(value.into());
@@ -591,12 +637,22 @@ impl FaultRule {
         self.times = Some(value.into());
         self
     }
-    /// from this long after the rule was added; earlier requests do not match
+    /// from when the rule with this name has fired, as often as its `times` says or once; earlier requests do not match
+    pub fn after(mut self, value: impl Into<String>) -> Self {
+        self.after = Some(value.into());
+        self
+    }
+    /// until the rule with this name has fired so often; later requests do not match
+    pub fn until(mut self, value: impl Into<String>) -> Self {
+        self.until = Some(value.into());
+        self
+    }
+    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not match
     pub fn after_ms(mut self, value: impl Into<i64>) -> Self {
         self.after_ms = Some(value.into());
         self
     }
-    /// until this long after the rule was added; later requests do not match
+    /// until this long after that time; later requests do not match
     pub fn until_ms(mut self, value: impl Into<i64>) -> Self {
         self.until_ms = Some(value.into());
         self
@@ -621,9 +677,14 @@ impl FaultRule {
         self.error = Some(value.into());
         self
     }
-    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response
+    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords
     pub fn at(mut self, value: impl Into<String>) -> Self {
         self.at = Some(value.into());
+        self
+    }
+    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an error for the whole request, and in the parts if the rule is for some of them
+    pub fn level(mut self, value: impl Into<String>) -> Self {
+        self.level = Some(value.into());
         self
     }
     /// the response with these values in it; together with `error`, the error response with them
@@ -649,6 +710,11 @@ impl FaultRule {
     /// brokers, leaders and coordinators as they were when the rule was added
     pub fn stale_metadata(mut self, value: impl Into<bool>) -> Self {
         self.stale_metadata = Some(value.into());
+        self
+    }
+    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before its response. No clock releases it
+    pub fn hold(mut self, value: impl Into<String>) -> Self {
+        self.hold = Some(value.into());
         self
     }
     /// this throttle time in the response, and a connection that is muted for it
@@ -753,13 +819,19 @@ impl FaultRule {
     }
 }
 
-/// The size of the journal; use `last_number` as `since` to see only later lines.
+/// How many requests go on; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct JournalStatus {
-    pub is_enabled: bool,
-    pub lines: i64,
-    pub bytes: i64,
-    pub last_number: i64,
+pub struct ReleaseBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
+impl ReleaseBody {
+    /// Sets `count`.
+    pub fn count(mut self, value: impl Into<i64>) -> Self {
+        self.count = Some(value.into());
+        self
+    }
 }
 
 /// One group; `coordinator` is null while its partition has no leader.
@@ -891,6 +963,25 @@ pub struct InFlightView {
     pub lock_expires_ms: Option<i64>,
 }
 
+/// The partitions of each member, by member id or group instance id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AssignmentBody {
+    pub members: BTreeMap<String, Vec<AssignedBody>>,
+}
+
+/// Partitions of one topic.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AssignedBody {
+    pub topic: String,
+    pub partitions: Vec<i64>,
+}
+
+/// The new coordinator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoordinatorBody {
+    pub broker: i64,
+}
+
 /// A partition that a group reads; without a commit `offset` is null.
 ///
 /// `lag` is the high watermark minus the committed offset, or the whole log without a commit; null
@@ -903,25 +994,6 @@ pub struct GroupOffsetView {
     pub offset: Option<i64>,
     pub lag: Option<i64>,
     pub metadata: Option<String>,
-}
-
-/// The new coordinator.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CoordinatorBody {
-    pub broker: i64,
-}
-
-/// The partitions of each member, by member id or group instance id.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AssignmentBody {
-    pub members: BTreeMap<String, Vec<AssignedBody>>,
-}
-
-/// Partitions of one topic.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AssignedBody {
-    pub topic: String,
-    pub partitions: Vec<i64>,
 }
 
 /// Where a group goes on: at exactly one of `to`, `offset` and `timestamp`.
@@ -972,129 +1044,22 @@ impl OffsetsBody {
     }
 }
 
-/// One topic; `config` has the values set on the topic itself.
-///
-/// `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
+/// A broker's filter of a user's producer ids (KIP-936); the newest layer is first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TopicView {
-    pub name: String,
-    pub topic_id: String,
-    pub is_internal: bool,
-    pub config: BTreeMap<String, String>,
-    pub partitions: Vec<PartitionView>,
+pub struct FilterView {
+    pub broker: i64,
+    pub user: String,
+    pub layers: Vec<LayerView>,
 }
 
-/// One partition; `leader` is null while there is none.
-///
-/// Consumers read the records before `high_watermark`. `replica_ends` has the log end offset of
-/// each replica that is behind, `paused_followers` those that do not fetch.
+/// One layer of a filter: the number of ids in it, and its capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PartitionView {
-    pub partition: i64,
-    pub leader: Option<i64>,
-    pub leader_epoch: i64,
-    pub replicas: Vec<i64>,
-    pub isr: Vec<i64>,
-    pub log_start_offset: i64,
-    pub log_end_offset: i64,
-    pub high_watermark: i64,
+pub struct LayerView {
+    pub begun_ms: i64,
+    pub expires_ms: i64,
+    pub ids: i64,
+    pub capacity: i64,
     pub bytes: i64,
-    pub batches: i64,
-    pub producers: i64,
-    pub replica_ends: BTreeMap<String, i64>,
-    pub paused_followers: Vec<i64>,
-}
-
-/// A new topic; missing numbers are the configured defaults.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NewTopicBody {
-    pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partitions: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replication_factor: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub config: Option<BTreeMap<String, String>>,
-}
-
-impl NewTopicBody {
-    /// Sets `partitions`.
-    pub fn partitions(mut self, value: impl Into<i64>) -> Self {
-        self.partitions = Some(value.into());
-        self
-    }
-    /// Sets `replication_factor`.
-    pub fn replication_factor(mut self, value: impl Into<i64>) -> Self {
-        self.replication_factor = Some(value.into());
-        self
-    }
-    /// Sets `config`.
-    pub fn config(mut self, value: impl Into<BTreeMap<String, String>>) -> Self {
-        self.config = Some(value.into());
-        self
-    }
-}
-
-/// What a compaction removed from a partition.
-///
-/// `removed_records` counts neither markers of transactions nor batches that stay without records.
-/// It looked at the offsets before `cleaned_until`; null if it looked at none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CompactedView {
-    pub partition: i64,
-    pub removed_records: i64,
-    pub freed_bytes: i64,
-    pub cleaned_until: Option<i64>,
-}
-
-/// The new leader; null for none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LeaderBody {
-    pub broker: Option<i64>,
-}
-
-impl LeaderBody {
-    /// Sets `broker`.
-    pub fn broker(mut self, value: impl Into<i64>) -> Self {
-        self.broker = Some(value.into());
-        self
-    }
-}
-
-/// Where the log ends then.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TruncateBody {
-    pub offset: i64,
-}
-
-/// How many offsets have no record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GapBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<i64>,
-}
-
-impl GapBody {
-    /// Sets `count`.
-    pub fn count(mut self, value: impl Into<i64>) -> Self {
-        self.count = Some(value.into());
-        self
-    }
-}
-
-/// What the control record says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ControlRecordBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-}
-
-impl ControlRecordBody {
-    /// Sets `kind`.
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
 }
 
 /// The size of all producer state, and the state by partition.
@@ -1156,6 +1121,15 @@ impl QuotaBody {
     }
 }
 
+/// One current value under Kafka's metric name; null if nothing was measured recently.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasurementView {
+    pub group: String,
+    pub name: String,
+    pub tags: BTreeMap<String, String>,
+    pub value: Option<f64>,
+}
+
 /// Requests that a quota in shadow mode would have throttled or refused.
 ///
 /// `broker` is null for a quota of the whole cluster; `user` or `client_id` is null where the quota
@@ -1188,186 +1162,38 @@ pub struct ShadowEventView {
     pub client_id: Option<String>,
 }
 
-/// One current value under Kafka's metric name; null if nothing was measured recently.
+/// The size of the journal; use `last_number` as `since` to see only later lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MeasurementView {
-    pub group: String,
-    pub name: String,
-    pub tags: BTreeMap<String, String>,
-    pub value: Option<f64>,
-}
-
-/// A broker's filter of a user's producer ids (KIP-936); the newest layer is first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FilterView {
-    pub broker: i64,
-    pub user: String,
-    pub layers: Vec<LayerView>,
-}
-
-/// One layer of a filter: the number of ids in it, and its capacity.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LayerView {
-    pub begun_ms: i64,
-    pub expires_ms: i64,
-    pub ids: i64,
-    pub capacity: i64,
+pub struct JournalStatus {
+    pub is_enabled: bool,
+    pub lines: i64,
     pub bytes: i64,
+    pub last_number: i64,
 }
 
-/// Records in order; `next_offsets` has the next offset of each partition with more records.
+/// Whether the brokers listen on the same ports afterwards, or on new ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RecordsView {
-    pub records: Vec<RecordView>,
-    pub next_offsets: BTreeMap<String, i64>,
+pub struct ResetBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<String>,
 }
 
-/// One record; `timestamp` in ms since the epoch.
+impl ResetBody {
+    /// Sets `ports`.
+    pub fn ports(mut self, value: impl Into<String>) -> Self {
+        self.ports = Some(value.into());
+        self
+    }
+}
+
+/// A schema; `schema_type` is AVRO, JSON or PROTOBUF, and `schema` its text.
 ///
-/// `transaction` is the state of the transaction it was written in, null if it was in none.
+/// With `has_references` it uses types of other schemas, which are not in its text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RecordView {
-    pub partition: i64,
-    pub offset: i64,
-    pub timestamp: i64,
-    pub key: Option<BytesView>,
-    pub value: Option<BytesView>,
-    pub headers: Vec<HeaderView>,
-    pub transaction: Option<String>,
-}
-
-/// Bytes: as text if they are UTF-8 (unless the query has `encoding=base64`), else base64.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BytesView {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base64: Option<String>,
-}
-
-/// One header of a record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HeaderView {
-    pub key: String,
-    pub value: Option<BytesView>,
-}
-
-/// New records, in their order.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RecordsBody {
-    pub records: Vec<RecordBody>,
-}
-
-/// A new record; a string stands for its bytes in UTF-8.
-///
-/// Without `partition` the key decides, as in the Java client; a record without a key gets the
-/// partition with the lowest end offset. `timestamp` is in ms since the epoch, by default now.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RecordBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headers: Option<Vec<HeaderBody>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partition: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamp: Option<i64>,
-}
-
-impl RecordBody {
-    /// Sets `value`.
-    pub fn value(mut self, value: impl Into<Value>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-    /// Sets `key`.
-    pub fn key(mut self, value: impl Into<Value>) -> Self {
-        self.key = Some(value.into());
-        self
-    }
-    /// Sets `headers`.
-    pub fn headers(mut self, value: impl Into<Vec<HeaderBody>>) -> Self {
-        self.headers = Some(value.into());
-        self
-    }
-    /// Sets `partition`.
-    pub fn partition(mut self, value: impl Into<i64>) -> Self {
-        self.partition = Some(value.into());
-        self
-    }
-    /// Sets `timestamp`.
-    pub fn timestamp(mut self, value: impl Into<i64>) -> Self {
-        self.timestamp = Some(value.into());
-        self
-    }
-}
-
-/// Bytes, as text in UTF-8 or as base64.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BytesBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base64: Option<String>,
-}
-
-impl BytesBody {
-    /// Sets `text`.
-    pub fn text(mut self, value: impl Into<String>) -> Self {
-        self.text = Some(value.into());
-        self
-    }
-    /// Sets `base64`.
-    pub fn base64(mut self, value: impl Into<String>) -> Self {
-        self.base64 = Some(value.into());
-        self
-    }
-}
-
-/// One header of a new record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HeaderBody {
-    pub key: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
-}
-
-impl HeaderBody {
-    /// Sets `value`.
-    pub fn value(mut self, value: impl Into<Value>) -> Self {
-        self.value = Some(value.into());
-        self
-    }
-}
-
-/// Where a record was stored, and its timestamp.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProducedView {
-    pub partition: i64,
-    pub offset: i64,
-    pub timestamp: i64,
-}
-
-/// Records, newest first. `scanned` were read; older ones exist unless `is_complete`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FoundRecordsView {
-    pub records: Vec<RecordView>,
-    pub scanned: i64,
-    pub is_complete: bool,
-}
-
-/// A page of topics in the order they were created; `total` is how many were found.
-///
-/// `are_changes`: these are only the topics that have changed since the version of the query. The
-/// other topics of that response are on the page as they were.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TopicsPage {
-    pub total: i64,
-    pub topics: Vec<TopicView>,
-    pub version: String,
-    pub are_changes: bool,
+pub struct SchemaView {
+    pub schema_type: String,
+    pub schema: String,
+    pub has_references: bool,
 }
 
 /// A page of groups: those with members first, by their ids; `total` is how many were found.
@@ -1391,27 +1217,49 @@ pub struct RequestsPage {
     pub requests: Vec<Value>,
 }
 
-/// Health of the service; `status` is always `ok`.
+/// A page of topics in the order they were created; `total` is how many were found.
+///
+/// `are_changes`: these are only the topics that have changed since the version of the query. The
+/// other topics of that response are on the page as they were.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HealthView {
-    pub status: String,
-    pub cluster_id: String,
-    pub brokers: i64,
+pub struct TopicsPage {
+    pub total: i64,
+    pub topics: Vec<TopicView>,
+    pub version: String,
+    pub are_changes: bool,
 }
 
-/// Whether the brokers listen on the same ports afterwards, or on new ones.
+/// One topic; `config` has the values set on the topic itself.
+///
+/// `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ResetBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ports: Option<String>,
+pub struct TopicView {
+    pub name: String,
+    pub topic_id: String,
+    pub is_internal: bool,
+    pub config: BTreeMap<String, String>,
+    pub partitions: Vec<PartitionView>,
 }
 
-impl ResetBody {
-    /// Sets `ports`.
-    pub fn ports(mut self, value: impl Into<String>) -> Self {
-        self.ports = Some(value.into());
-        self
-    }
+/// One partition; `leader` is null while there is none.
+///
+/// Consumers read the records before `high_watermark`. `replica_ends` has the log end offset of
+/// each replica that is behind, `paused_followers` those that do not fetch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionView {
+    pub partition: i64,
+    pub leader: Option<i64>,
+    pub leader_epoch: i64,
+    pub replicas: Vec<i64>,
+    pub isr: Vec<i64>,
+    pub log_start_offset: i64,
+    pub log_end_offset: i64,
+    pub high_watermark: i64,
+    pub bytes: i64,
+    pub batches: i64,
+    pub producers: i64,
+    pub replica_ends: BTreeMap<String, i64>,
+    pub paused_followers: Vec<i64>,
 }
 
 /// The setup of a cluster. Everything that is left out is empty.
@@ -1578,6 +1426,44 @@ impl SavedRecord {
     }
 }
 
+/// Bytes, as text in UTF-8 or as base64.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BytesBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+}
+
+impl BytesBody {
+    /// Sets `text`.
+    pub fn text(mut self, value: impl Into<String>) -> Self {
+        self.text = Some(value.into());
+        self
+    }
+    /// Sets `base64`.
+    pub fn base64(mut self, value: impl Into<String>) -> Self {
+        self.base64 = Some(value.into());
+        self
+    }
+}
+
+/// One header of a new record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeaderBody {
+    pub key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+impl HeaderBody {
+    /// Sets `value`.
+    pub fn value(mut self, value: impl Into<Value>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+}
+
 /// An offset that a group has committed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedOffset {
@@ -1615,6 +1501,48 @@ pub struct SavedCredential {
     pub server_key: String,
 }
 
+/// A new topic; missing numbers are the configured defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NewTopicBody {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication_factor: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<BTreeMap<String, String>>,
+}
+
+impl NewTopicBody {
+    /// Sets `partitions`.
+    pub fn partitions(mut self, value: impl Into<i64>) -> Self {
+        self.partitions = Some(value.into());
+        self
+    }
+    /// Sets `replication_factor`.
+    pub fn replication_factor(mut self, value: impl Into<i64>) -> Self {
+        self.replication_factor = Some(value.into());
+        self
+    }
+    /// Sets `config`.
+    pub fn config(mut self, value: impl Into<BTreeMap<String, String>>) -> Self {
+        self.config = Some(value.into());
+        self
+    }
+}
+
+/// What a compaction removed from a partition.
+///
+/// `removed_records` counts neither markers of transactions nor batches that stay without records.
+/// It looked at the offsets before `cleaned_until`; null if it looked at none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompactedView {
+    pub partition: i64,
+    pub removed_records: i64,
+    pub freed_bytes: i64,
+    pub cleaned_until: Option<i64>,
+}
+
 /// One key of a topic. `source` is Kafka's name, such as DYNAMIC_TOPIC_CONFIG.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopicConfigView {
@@ -1627,6 +1555,165 @@ pub struct TopicConfigView {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopicConfigBody {
     pub config: BTreeMap<String, Option<String>>,
+}
+
+/// What the control record says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControlRecordBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+impl ControlRecordBody {
+    /// Sets `kind`.
+    pub fn kind(mut self, value: impl Into<String>) -> Self {
+        self.kind = Some(value.into());
+        self
+    }
+}
+
+/// How many offsets have no record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GapBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
+impl GapBody {
+    /// Sets `count`.
+    pub fn count(mut self, value: impl Into<i64>) -> Self {
+        self.count = Some(value.into());
+        self
+    }
+}
+
+/// The new leader; null for none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LeaderBody {
+    pub broker: Option<i64>,
+}
+
+impl LeaderBody {
+    /// Sets `broker`.
+    pub fn broker(mut self, value: impl Into<i64>) -> Self {
+        self.broker = Some(value.into());
+        self
+    }
+}
+
+/// Where the log ends then.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TruncateBody {
+    pub offset: i64,
+}
+
+/// Records in order; `next_offsets` has the next offset of each partition with more records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordsView {
+    pub records: Vec<RecordView>,
+    pub next_offsets: BTreeMap<String, i64>,
+}
+
+/// One record; `timestamp` in ms since the epoch.
+///
+/// `transaction` is the state of the transaction it was written in, null if it was in none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordView {
+    pub partition: i64,
+    pub offset: i64,
+    pub timestamp: i64,
+    pub key: Option<BytesView>,
+    pub value: Option<BytesView>,
+    pub headers: Vec<HeaderView>,
+    pub transaction: Option<String>,
+}
+
+/// Bytes: as text if they are UTF-8 (unless the query has `encoding=base64`), else base64.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BytesView {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+}
+
+/// One header of a record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeaderView {
+    pub key: String,
+    pub value: Option<BytesView>,
+}
+
+/// New records, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordsBody {
+    pub records: Vec<RecordBody>,
+}
+
+/// A new record; a string stands for its bytes in UTF-8.
+///
+/// Without `partition` the key decides, as in the Java client; a record without a key gets the
+/// partition with the lowest end offset. `timestamp` is in ms since the epoch, by default now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Vec<HeaderBody>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+}
+
+impl RecordBody {
+    /// Sets `value`.
+    pub fn value(mut self, value: impl Into<Value>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+    /// Sets `key`.
+    pub fn key(mut self, value: impl Into<Value>) -> Self {
+        self.key = Some(value.into());
+        self
+    }
+    /// Sets `headers`.
+    pub fn headers(mut self, value: impl Into<Vec<HeaderBody>>) -> Self {
+        self.headers = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
+        self
+    }
+    /// Sets `timestamp`.
+    pub fn timestamp(mut self, value: impl Into<i64>) -> Self {
+        self.timestamp = Some(value.into());
+        self
+    }
+}
+
+/// Where a record was stored, and its timestamp.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProducedView {
+    pub partition: i64,
+    pub offset: i64,
+    pub timestamp: i64,
+}
+
+/// Records in their order. `scanned` were read; others exist unless `is_complete`.
+///
+/// `next_offsets` says where the next page begins in each partition that may have more records: at
+/// this offset, or, of the newest records, before it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoundRecordsView {
+    pub records: Vec<RecordView>,
+    pub scanned: i64,
+    pub is_complete: bool,
+    pub next_offsets: BTreeMap<String, i64>,
 }
 
 /// The transactional id of a producer, and its latest transaction.
@@ -1654,9 +1741,9 @@ pub struct TransactionPartitionView {
     pub partition: i64,
 }
 
-/// The parameters of `Admin::list_acls`; those that are not set are not sent.
+/// The parameters of `Admin::remove_acls`; those that are not set are not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ListAclsQuery {
+pub struct RemoveAclsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1673,7 +1760,7 @@ pub struct ListAclsQuery {
     pub host: Option<String>,
 }
 
-impl ListAclsQuery {
+impl RemoveAclsQuery {
     /// Sets `principal`.
     pub fn principal(mut self, value: impl Into<String>) -> Self {
         self.principal = Some(value.into());
@@ -1711,9 +1798,9 @@ impl ListAclsQuery {
     }
 }
 
-/// The parameters of `Admin::remove_acls`; those that are not set are not sent.
+/// The parameters of `Admin::list_acls`; those that are not set are not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RemoveAclsQuery {
+pub struct ListAclsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1730,7 +1817,7 @@ pub struct RemoveAclsQuery {
     pub host: Option<String>,
 }
 
-impl RemoveAclsQuery {
+impl ListAclsQuery {
     /// Sets `principal`.
     pub fn principal(mut self, value: impl Into<String>) -> Self {
         self.principal = Some(value.into());
@@ -1824,6 +1911,86 @@ impl ListSetConfigsQuery {
     /// Sets `effect`.
     pub fn effect(mut self, value: impl Into<String>) -> Self {
         self.effect = Some(value.into());
+        self
+    }
+    /// Sets `limit`.
+    pub fn limit(mut self, value: impl Into<i64>) -> Self {
+        self.limit = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::wait_for_fault`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitForFaultQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fired: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<i64>,
+}
+
+impl WaitForFaultQuery {
+    /// Sets `fired`.
+    pub fn fired(mut self, value: impl Into<i64>) -> Self {
+        self.fired = Some(value.into());
+        self
+    }
+    /// Sets `held`.
+    pub fn held(mut self, value: impl Into<i64>) -> Self {
+        self.held = Some(value.into());
+        self
+    }
+    /// Sets `timeout_ms`.
+    pub fn timeout_ms(mut self, value: impl Into<i64>) -> Self {
+        self.timeout_ms = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::wait_for_stable_group`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitForStableGroupQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<i64>,
+}
+
+impl WaitForStableGroupQuery {
+    /// Sets `members`.
+    pub fn members(mut self, value: impl Into<i64>) -> Self {
+        self.members = Some(value.into());
+        self
+    }
+    /// Sets `timeout_ms`.
+    pub fn timeout_ms(mut self, value: impl Into<i64>) -> Self {
+        self.timeout_ms = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::list_producers`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListProducersQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+}
+
+impl ListProducersQuery {
+    /// Sets `topic`.
+    pub fn topic(mut self, value: impl Into<String>) -> Self {
+        self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `limit`.
@@ -1960,9 +2127,9 @@ impl ListRequestsQuery {
     }
 }
 
-/// The parameters of `Admin::wait_for_request`; those that are not set are not sent.
+/// The parameters of `Admin::follow_requests`; those that are not set are not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WaitForRequestQuery {
+pub struct FollowRequestsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1994,10 +2161,10 @@ pub struct WaitForRequestQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bodies: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<i64>,
+    pub interval_ms: Option<i64>,
 }
 
-impl WaitForRequestQuery {
+impl FollowRequestsQuery {
     /// Sets `api`.
     pub fn api(mut self, value: impl Into<String>) -> Self {
         self.api = Some(value.into());
@@ -2073,9 +2240,9 @@ impl WaitForRequestQuery {
         self.bodies = Some(value.into());
         self
     }
-    /// Sets `timeout_ms`.
-    pub fn timeout_ms(mut self, value: impl Into<i64>) -> Self {
-        self.timeout_ms = Some(value.into());
+    /// Sets `interval_ms`.
+    pub fn interval_ms(mut self, value: impl Into<i64>) -> Self {
+        self.interval_ms = Some(value.into());
         self
     }
 }
@@ -2189,156 +2356,6 @@ impl ExportRequestsQuery {
     /// Sets `bodies`.
     pub fn bodies(mut self, value: impl Into<bool>) -> Self {
         self.bodies = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::follow_requests`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FollowRequestsQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub topic: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub broker: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connection: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub denied: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bodies: Option<bool>,
-}
-
-impl FollowRequestsQuery {
-    /// Sets `api`.
-    pub fn api(mut self, value: impl Into<String>) -> Self {
-        self.api = Some(value.into());
-        self
-    }
-    /// Sets `topic`.
-    pub fn topic(mut self, value: impl Into<String>) -> Self {
-        self.topic = Some(value.into());
-        self
-    }
-    /// Sets `group`.
-    pub fn group(mut self, value: impl Into<String>) -> Self {
-        self.group = Some(value.into());
-        self
-    }
-    /// Sets `client_id`.
-    pub fn client_id(mut self, value: impl Into<String>) -> Self {
-        self.client_id = Some(value.into());
-        self
-    }
-    /// Sets `user`.
-    pub fn user(mut self, value: impl Into<String>) -> Self {
-        self.user = Some(value.into());
-        self
-    }
-    /// Sets `broker`.
-    pub fn broker(mut self, value: impl Into<i64>) -> Self {
-        self.broker = Some(value.into());
-        self
-    }
-    /// Sets `connection`.
-    pub fn connection(mut self, value: impl Into<i64>) -> Self {
-        self.connection = Some(value.into());
-        self
-    }
-    /// Sets `error`.
-    pub fn error(mut self, value: impl Into<String>) -> Self {
-        self.error = Some(value.into());
-        self
-    }
-    /// Sets `outcome`.
-    pub fn outcome(mut self, value: impl Into<String>) -> Self {
-        self.outcome = Some(value.into());
-        self
-    }
-    /// Sets `kind`.
-    pub fn kind(mut self, value: impl Into<String>) -> Self {
-        self.kind = Some(value.into());
-        self
-    }
-    /// Sets `fault`.
-    pub fn fault(mut self, value: impl Into<String>) -> Self {
-        self.fault = Some(value.into());
-        self
-    }
-    /// Sets `denied`.
-    pub fn denied(mut self, value: impl Into<bool>) -> Self {
-        self.denied = Some(value.into());
-        self
-    }
-    /// Sets `since`.
-    pub fn since(mut self, value: impl Into<i64>) -> Self {
-        self.since = Some(value.into());
-        self
-    }
-    /// Sets `since_ms`.
-    pub fn since_ms(mut self, value: impl Into<i64>) -> Self {
-        self.since_ms = Some(value.into());
-        self
-    }
-    /// Sets `bodies`.
-    pub fn bodies(mut self, value: impl Into<bool>) -> Self {
-        self.bodies = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::wait_for_stable_group`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WaitForStableGroupQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub members: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<i64>,
-}
-
-impl WaitForStableGroupQuery {
-    /// Sets `members`.
-    pub fn members(mut self, value: impl Into<i64>) -> Self {
-        self.members = Some(value.into());
-        self
-    }
-    /// Sets `timeout_ms`.
-    pub fn timeout_ms(mut self, value: impl Into<i64>) -> Self {
-        self.timeout_ms = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::get_request`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GetRequestQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secrets: Option<bool>,
-}
-
-impl GetRequestQuery {
-    /// Sets `secrets`.
-    pub fn secrets(mut self, value: impl Into<bool>) -> Self {
-        self.secrets = Some(value.into());
         self
     }
 }
@@ -2463,6 +2480,301 @@ impl ExportPcapQuery {
     }
 }
 
+/// The parameters of `Admin::wait_for_request`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitForRequestQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bodies: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<i64>,
+}
+
+impl WaitForRequestQuery {
+    /// Sets `api`.
+    pub fn api(mut self, value: impl Into<String>) -> Self {
+        self.api = Some(value.into());
+        self
+    }
+    /// Sets `topic`.
+    pub fn topic(mut self, value: impl Into<String>) -> Self {
+        self.topic = Some(value.into());
+        self
+    }
+    /// Sets `group`.
+    pub fn group(mut self, value: impl Into<String>) -> Self {
+        self.group = Some(value.into());
+        self
+    }
+    /// Sets `client_id`.
+    pub fn client_id(mut self, value: impl Into<String>) -> Self {
+        self.client_id = Some(value.into());
+        self
+    }
+    /// Sets `user`.
+    pub fn user(mut self, value: impl Into<String>) -> Self {
+        self.user = Some(value.into());
+        self
+    }
+    /// Sets `broker`.
+    pub fn broker(mut self, value: impl Into<i64>) -> Self {
+        self.broker = Some(value.into());
+        self
+    }
+    /// Sets `connection`.
+    pub fn connection(mut self, value: impl Into<i64>) -> Self {
+        self.connection = Some(value.into());
+        self
+    }
+    /// Sets `error`.
+    pub fn error(mut self, value: impl Into<String>) -> Self {
+        self.error = Some(value.into());
+        self
+    }
+    /// Sets `outcome`.
+    pub fn outcome(mut self, value: impl Into<String>) -> Self {
+        self.outcome = Some(value.into());
+        self
+    }
+    /// Sets `kind`.
+    pub fn kind(mut self, value: impl Into<String>) -> Self {
+        self.kind = Some(value.into());
+        self
+    }
+    /// Sets `fault`.
+    pub fn fault(mut self, value: impl Into<String>) -> Self {
+        self.fault = Some(value.into());
+        self
+    }
+    /// Sets `denied`.
+    pub fn denied(mut self, value: impl Into<bool>) -> Self {
+        self.denied = Some(value.into());
+        self
+    }
+    /// Sets `since`.
+    pub fn since(mut self, value: impl Into<i64>) -> Self {
+        self.since = Some(value.into());
+        self
+    }
+    /// Sets `since_ms`.
+    pub fn since_ms(mut self, value: impl Into<i64>) -> Self {
+        self.since_ms = Some(value.into());
+        self
+    }
+    /// Sets `bodies`.
+    pub fn bodies(mut self, value: impl Into<bool>) -> Self {
+        self.bodies = Some(value.into());
+        self
+    }
+    /// Sets `timeout_ms`.
+    pub fn timeout_ms(mut self, value: impl Into<i64>) -> Self {
+        self.timeout_ms = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::get_request`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GetRequestQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<bool>,
+}
+
+impl GetRequestQuery {
+    /// Sets `secrets`.
+    pub fn secrets(mut self, value: impl Into<bool>) -> Self {
+        self.secrets = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::search_groups`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchGroupsQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+impl SearchGroupsQuery {
+    /// Sets `search`.
+    pub fn search(mut self, value: impl Into<String>) -> Self {
+        self.search = Some(value.into());
+        self
+    }
+    /// Sets `offset`.
+    pub fn offset(mut self, value: impl Into<i64>) -> Self {
+        self.offset = Some(value.into());
+        self
+    }
+    /// Sets `limit`.
+    pub fn limit(mut self, value: impl Into<i64>) -> Self {
+        self.limit = Some(value.into());
+        self
+    }
+    /// Sets `since`.
+    pub fn since(mut self, value: impl Into<String>) -> Self {
+        self.since = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::search_requests`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchRequestsQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+}
+
+impl SearchRequestsQuery {
+    /// Sets `search`.
+    pub fn search(mut self, value: impl Into<String>) -> Self {
+        self.search = Some(value.into());
+        self
+    }
+    /// Sets `offset`.
+    pub fn offset(mut self, value: impl Into<i64>) -> Self {
+        self.offset = Some(value.into());
+        self
+    }
+    /// Sets `limit`.
+    pub fn limit(mut self, value: impl Into<i64>) -> Self {
+        self.limit = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::search_topics`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchTopicsQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub internal: Option<bool>,
+}
+
+impl SearchTopicsQuery {
+    /// Sets `search`.
+    pub fn search(mut self, value: impl Into<String>) -> Self {
+        self.search = Some(value.into());
+        self
+    }
+    /// Sets `offset`.
+    pub fn offset(mut self, value: impl Into<i64>) -> Self {
+        self.offset = Some(value.into());
+        self
+    }
+    /// Sets `limit`.
+    pub fn limit(mut self, value: impl Into<i64>) -> Self {
+        self.limit = Some(value.into());
+        self
+    }
+    /// Sets `since`.
+    pub fn since(mut self, value: impl Into<String>) -> Self {
+        self.since = Some(value.into());
+        self
+    }
+    /// Sets `internal`.
+    pub fn internal(mut self, value: impl Into<bool>) -> Self {
+        self.internal = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::get_snapshot`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GetSnapshotQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<bool>,
+}
+
+impl GetSnapshotQuery {
+    /// Sets `records`.
+    pub fn records(mut self, value: impl Into<bool>) -> Self {
+        self.records = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::put_snapshot`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PutSnapshotQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<bool>,
+}
+
+impl PutSnapshotQuery {
+    /// Sets `keep`.
+    pub fn keep(mut self, value: impl Into<bool>) -> Self {
+        self.keep = Some(value.into());
+        self
+    }
+    /// Sets `at_once`.
+    pub fn at_once(mut self, value: impl Into<bool>) -> Self {
+        self.at_once = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::compact_topic`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompactTopicQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+}
+
+impl CompactTopicQuery {
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
+        self
+    }
+}
+
 /// The parameters of `Admin::delete_topic_records`; those that are not set are not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeleteTopicRecordsQuery {
@@ -2535,46 +2847,116 @@ impl GetRecordsQuery {
     }
 }
 
-/// The parameters of `Admin::compact_topic`; those that are not set are not sent.
+/// The parameters of `Admin::find_newest_records`; those that are not set are not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CompactTopicQuery {
+pub struct FindNewestRecordsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<i64>,
-}
-
-impl CompactTopicQuery {
-    /// Sets `partition`.
-    pub fn partition(mut self, value: impl Into<i64>) -> Self {
-        self.partition = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::list_producers`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ListProducersQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub topic: Option<String>,
+    pub contains: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partition: Option<i64>,
+    pub within: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<String>,
 }
 
-impl ListProducersQuery {
-    /// Sets `topic`.
-    pub fn topic(mut self, value: impl Into<String>) -> Self {
-        self.topic = Some(value.into());
-        self
-    }
+impl FindNewestRecordsQuery {
     /// Sets `partition`.
     pub fn partition(mut self, value: impl Into<i64>) -> Self {
         self.partition = Some(value.into());
+        self
+    }
+    /// Sets `contains`.
+    pub fn contains(mut self, value: impl Into<String>) -> Self {
+        self.contains = Some(value.into());
+        self
+    }
+    /// Sets `within`.
+    pub fn within(mut self, value: impl Into<String>) -> Self {
+        self.within = Some(value.into());
         self
     }
     /// Sets `limit`.
     pub fn limit(mut self, value: impl Into<i64>) -> Self {
         self.limit = Some(value.into());
+        self
+    }
+    /// Sets `encoding`.
+    pub fn encoding(mut self, value: impl Into<String>) -> Self {
+        self.encoding = Some(value.into());
+        self
+    }
+    /// Sets `offsets`.
+    pub fn offsets(mut self, value: impl Into<String>) -> Self {
+        self.offsets = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::find_oldest_records`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FindOldestRecordsQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+}
+
+impl FindOldestRecordsQuery {
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
+        self
+    }
+    /// Sets `contains`.
+    pub fn contains(mut self, value: impl Into<String>) -> Self {
+        self.contains = Some(value.into());
+        self
+    }
+    /// Sets `within`.
+    pub fn within(mut self, value: impl Into<String>) -> Self {
+        self.within = Some(value.into());
+        self
+    }
+    /// Sets `limit`.
+    pub fn limit(mut self, value: impl Into<i64>) -> Self {
+        self.limit = Some(value.into());
+        self
+    }
+    /// Sets `encoding`.
+    pub fn encoding(mut self, value: impl Into<String>) -> Self {
+        self.encoding = Some(value.into());
+        self
+    }
+    /// Sets `offsets`.
+    pub fn offsets(mut self, value: impl Into<String>) -> Self {
+        self.offsets = Some(value.into());
+        self
+    }
+    /// Sets `offset`.
+    pub fn offset(mut self, value: impl Into<i64>) -> Self {
+        self.offset = Some(value.into());
+        self
+    }
+    /// Sets `timestamp`.
+    pub fn timestamp(mut self, value: impl Into<i64>) -> Self {
+        self.timestamp = Some(value.into());
         self
     }
 }
@@ -2643,189 +3025,31 @@ impl WaitForRecordsQuery {
     }
 }
 
-/// The parameters of `Admin::find_newest_records`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FindNewestRecordsQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partition: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contains: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub encoding: Option<String>,
-}
-
-impl FindNewestRecordsQuery {
-    /// Sets `partition`.
-    pub fn partition(mut self, value: impl Into<i64>) -> Self {
-        self.partition = Some(value.into());
-        self
-    }
-    /// Sets `contains`.
-    pub fn contains(mut self, value: impl Into<String>) -> Self {
-        self.contains = Some(value.into());
-        self
-    }
-    /// Sets `limit`.
-    pub fn limit(mut self, value: impl Into<i64>) -> Self {
-        self.limit = Some(value.into());
-        self
-    }
-    /// Sets `encoding`.
-    pub fn encoding(mut self, value: impl Into<String>) -> Self {
-        self.encoding = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::search_topics`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchTopicsQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub internal: Option<bool>,
-}
-
-impl SearchTopicsQuery {
-    /// Sets `search`.
-    pub fn search(mut self, value: impl Into<String>) -> Self {
-        self.search = Some(value.into());
-        self
-    }
-    /// Sets `offset`.
-    pub fn offset(mut self, value: impl Into<i64>) -> Self {
-        self.offset = Some(value.into());
-        self
-    }
-    /// Sets `limit`.
-    pub fn limit(mut self, value: impl Into<i64>) -> Self {
-        self.limit = Some(value.into());
-        self
-    }
-    /// Sets `since`.
-    pub fn since(mut self, value: impl Into<String>) -> Self {
-        self.since = Some(value.into());
-        self
-    }
-    /// Sets `internal`.
-    pub fn internal(mut self, value: impl Into<bool>) -> Self {
-        self.internal = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::search_groups`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchGroupsQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-}
-
-impl SearchGroupsQuery {
-    /// Sets `search`.
-    pub fn search(mut self, value: impl Into<String>) -> Self {
-        self.search = Some(value.into());
-        self
-    }
-    /// Sets `offset`.
-    pub fn offset(mut self, value: impl Into<i64>) -> Self {
-        self.offset = Some(value.into());
-        self
-    }
-    /// Sets `limit`.
-    pub fn limit(mut self, value: impl Into<i64>) -> Self {
-        self.limit = Some(value.into());
-        self
-    }
-    /// Sets `since`.
-    pub fn since(mut self, value: impl Into<String>) -> Self {
-        self.since = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::search_requests`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SearchRequestsQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<i64>,
-}
-
-impl SearchRequestsQuery {
-    /// Sets `search`.
-    pub fn search(mut self, value: impl Into<String>) -> Self {
-        self.search = Some(value.into());
-        self
-    }
-    /// Sets `offset`.
-    pub fn offset(mut self, value: impl Into<i64>) -> Self {
-        self.offset = Some(value.into());
-        self
-    }
-    /// Sets `limit`.
-    pub fn limit(mut self, value: impl Into<i64>) -> Self {
-        self.limit = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::get_snapshot`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GetSnapshotQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub records: Option<bool>,
-}
-
-impl GetSnapshotQuery {
-    /// Sets `records`.
-    pub fn records(mut self, value: impl Into<bool>) -> Self {
-        self.records = Some(value.into());
-        self
-    }
-}
-
-/// The parameters of `Admin::put_snapshot`; those that are not set are not sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PutSnapshotQuery {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_once: Option<bool>,
-}
-
-impl PutSnapshotQuery {
-    /// Sets `keep`.
-    pub fn keep(mut self, value: impl Into<bool>) -> Self {
-        self.keep = Some(value.into());
-        self
-    }
-    /// Sets `at_once`.
-    pub fn at_once(mut self, value: impl Into<bool>) -> Self {
-        self.at_once = Some(value.into());
-        self
-    }
-}
-
 /// The operations of the port.
 impl Admin {
+    /// Return the health of the cluster; needs no token.
+    ///
+    /// It sends `GET /healthz`.
+    pub fn get_health(&self) -> Result<HealthView> {
+        self.send("GET", "/healthz", None::<&()>, None::<&()>)
+    }
+
+    /// Return the measurements of quotas in Prometheus' text format.
+    ///
+    /// It sends `GET /metrics`.
+    pub fn get_metrics(&self) -> Result<Vec<u8>> {
+        self.send_for_bytes("GET", "/metrics", None::<&()>, None::<&()>)
+    }
+
+    /// Remove the rules that fit, and return them; without a query all.
+    ///
+    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the resource of this name: also one with a prefix of it, or for any resource.
+    ///
+    /// It sends `DELETE /v1/acls`.
+    pub fn remove_acls(&self, query: &RemoveAclsQuery) -> Result<Vec<AclBody>> {
+        self.send("DELETE", "/v1/acls", Some(query), None::<&()>)
+    }
+
     /// List the rules that fit, as DescribeAcls shows them; none without an authorizer.
     ///
     /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the resource of this name: also one with a prefix of it, or for any resource.
@@ -2840,15 +3064,6 @@ impl Admin {
     /// It sends `POST /v1/acls`.
     pub fn add_acls(&self, body: &AclsBody) -> Result<Vec<AclBody>> {
         self.send("POST", "/v1/acls", None::<&()>, Some(body))
-    }
-
-    /// Remove the rules that fit, and return them; without a query all.
-    ///
-    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the resource of this name: also one with a prefix of it, or for any resource.
-    ///
-    /// It sends `DELETE /v1/acls`.
-    pub fn remove_acls(&self, query: &RemoveAclsQuery) -> Result<Vec<AclBody>> {
-        self.send("DELETE", "/v1/acls", Some(query), None::<&()>)
     }
 
     /// List what a principal may do with a resource, and why.
@@ -2885,15 +3100,6 @@ impl Admin {
         self.send("POST", "/v1/brokers", None::<&()>, Some(body))
     }
 
-    /// Advertise another address, such as the mapped port of a container.
-    ///
-    /// Responses have it from now on, also after a reset. The broker listens where it did.
-    ///
-    /// It sends `PUT /v1/brokers/{node_id}/advertised`.
-    pub fn advertise_address(&self, node_id: i64, body: &AdvertisedBody) -> Result<BrokerView> {
-        self.send("PUT", &path("/v1/brokers/{node_id}/advertised", &[&node_id]), None::<&()>, Some(body))
-    }
-
     /// Stop a broker and unregister it: leaders move, and Metadata no longer lists it.
     ///
     /// Partitions keep it as an offline replica until they are moved. A reset brings it back.
@@ -2903,6 +3109,15 @@ impl Admin {
         self.send("DELETE", &path("/v1/brokers/{node_id}", &[&node_id]), None::<&()>, None::<&()>)
     }
 
+    /// Advertise another address, such as the mapped port of a container.
+    ///
+    /// Responses have it from now on, also after a reset. The broker listens where it did.
+    ///
+    /// It sends `PUT /v1/brokers/{node_id}/advertised`.
+    pub fn advertise_address(&self, node_id: i64, body: &AdvertisedBody) -> Result<BrokerView> {
+        self.send("PUT", &path("/v1/brokers/{node_id}/advertised", &[&node_id]), None::<&()>, Some(body))
+    }
+
     /// Fence a broker: it leaves Metadata and leads nothing; its connections stay.
     ///
     /// It sends `POST /v1/brokers/{node_id}/fence`.
@@ -2910,13 +3125,11 @@ impl Admin {
         self.send("POST", &path("/v1/brokers/{node_id}/fence", &[&node_id]), None::<&()>, None::<&()>)
     }
 
-    /// Stop a broker: its connections are cut and new ones refused; no record is lost.
+    /// Isolate a broker from its clients: connections stay open, nothing passes through them.
     ///
-    /// With `controller.mutation.time.us` the election waits for topic requests in the controller's queue. Until then the broker is alive and leads.
-    ///
-    /// It sends `POST /v1/brokers/{node_id}/stop`.
-    pub fn stop_broker(&self, node_id: i64, body: &StopBody) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/stop", &[&node_id]), None::<&()>, Some(body))
+    /// It sends `POST /v1/brokers/{node_id}/isolate`.
+    pub fn isolate_broker(&self, node_id: i64, body: &CutBody) -> Result<BrokerView> {
+        self.send("POST", &path("/v1/brokers/{node_id}/isolate", &[&node_id]), None::<&()>, Some(body))
     }
 
     /// Start a broker again on its port; it leads only partitions that have no leader.
@@ -2928,25 +3141,13 @@ impl Admin {
         self.send("POST", &path("/v1/brokers/{node_id}/start", &[&node_id]), None::<&()>, Some(body))
     }
 
-    /// Isolate a broker from its clients: connections stay open, nothing passes through them.
+    /// Stop a broker: its connections are cut and new ones refused; no record is lost.
     ///
-    /// It sends `POST /v1/brokers/{node_id}/isolate`.
-    pub fn isolate_broker(&self, node_id: i64, body: &CutBody) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/isolate", &[&node_id]), None::<&()>, Some(body))
-    }
-
-    /// List all connections, with the time until which a quota mutes them.
+    /// With `controller.mutation.time.us` the election waits for topic requests in the controller's queue. Until then the broker is alive and leads.
     ///
-    /// It sends `GET /v1/connections`.
-    pub fn list_connections(&self) -> Result<Vec<ConnectionView>> {
-        self.send("GET", "/v1/connections", None::<&()>, None::<&()>)
-    }
-
-    /// Close a connection; requests without a response stay without one.
-    ///
-    /// It sends `DELETE /v1/connections/{connection}`.
-    pub fn cut_connection(&self, connection: i64) -> Result<()> {
-        self.send("DELETE", &path("/v1/connections/{connection}", &[&connection]), None::<&()>, None::<&()>)
+    /// It sends `POST /v1/brokers/{node_id}/stop`.
+    pub fn stop_broker(&self, node_id: i64, body: &StopBody) -> Result<BrokerView> {
+        self.send("POST", &path("/v1/brokers/{node_id}/stop", &[&node_id]), None::<&()>, Some(body))
     }
 
     /// Return the time.
@@ -2981,11 +3182,32 @@ impl Admin {
         self.send("GET", "/v1/configs", Some(query), None::<&()>)
     }
 
+    /// List all connections, with the time until which a quota mutes them.
+    ///
+    /// It sends `GET /v1/connections`.
+    pub fn list_connections(&self) -> Result<Vec<ConnectionView>> {
+        self.send("GET", "/v1/connections", None::<&()>, None::<&()>)
+    }
+
+    /// Close a connection; requests without a response stay without one.
+    ///
+    /// It sends `DELETE /v1/connections/{connection}`.
+    pub fn cut_connection(&self, connection: i64) -> Result<()> {
+        self.send("DELETE", &path("/v1/connections/{connection}", &[&connection]), None::<&()>, None::<&()>)
+    }
+
     /// Show the controller's queue: requests for topics and partitions, and elections.
     ///
     /// It sends `GET /v1/controller`.
     pub fn get_controller(&self) -> Result<ControllerView> {
         self.send("GET", "/v1/controller", None::<&()>, None::<&()>)
+    }
+
+    /// Remove all rules; responses that they delay stay delayed, requests that they hold go on.
+    ///
+    /// It sends `DELETE /v1/faults`.
+    pub fn clear_faults(&self) -> Result<()> {
+        self.send("DELETE", "/v1/faults", None::<&()>, None::<&()>)
     }
 
     /// List all rules in the order in which they are evaluated, including those used up.
@@ -3004,68 +3226,29 @@ impl Admin {
         self.send("POST", "/v1/faults", None::<&()>, Some(body))
     }
 
-    /// Remove all rules; responses that they delay stay delayed.
-    ///
-    /// It sends `DELETE /v1/faults`.
-    pub fn clear_faults(&self) -> Result<()> {
-        self.send("DELETE", "/v1/faults", None::<&()>, None::<&()>)
-    }
-
-    /// Remove a rule; responses that it delays stay delayed.
+    /// Remove a rule; responses that it delays stay delayed, requests that it holds go on.
     ///
     /// It sends `DELETE /v1/faults/{id}`.
     pub fn remove_fault(&self, id: i64) -> Result<()> {
         self.send("DELETE", &path("/v1/faults/{id}", &[&id]), None::<&()>, None::<&()>)
     }
 
-    /// List the newest requests, refused or delayed connections and disconnects that fit.
+    /// Have requests that a rule holds go on, the oldest first.
     ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
+    /// Without `count` all go on, and the rule holds no others. What the requests do, and their responses, are there before this returns.
     ///
-    /// It sends `GET /v1/requests`.
-    pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<Value>> {
-        self.send("GET", "/v1/requests", Some(query), None::<&()>)
+    /// It sends `POST /v1/faults/{id}/release`.
+    pub fn release_held(&self, id: i64, body: &ReleaseBody) -> Result<FaultView> {
+        self.send("POST", &path("/v1/faults/{id}/release", &[&id]), None::<&()>, Some(body))
     }
 
-    /// Remove all lines; numbers go on.
+    /// Return the rule when it has fired, and holds requests, as often as the query says.
     ///
-    /// It sends `DELETE /v1/requests`.
-    pub fn clear_requests(&self) -> Result<()> {
-        self.send("DELETE", "/v1/requests", None::<&()>, None::<&()>)
-    }
-
-    /// Return the size of the journal and the number of the newest line.
+    /// Null after the timeout. What to wait for, and how long, in ms of real time.
     ///
-    /// It sends `GET /v1/requests/status`.
-    pub fn get_journal(&self) -> Result<JournalStatus> {
-        self.send("GET", "/v1/requests/status", None::<&()>, None::<&()>)
-    }
-
-    /// Return the first line that fits: an existing one, or the next new or changed one.
-    ///
-    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. How long to wait, in ms of real time.
-    ///
-    /// It sends `GET /v1/requests/wait`.
-    pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<Option<Value>> {
-        self.send("GET", "/v1/requests/wait", Some(query), None::<&()>)
-    }
-
-    /// Export all lines that fit, as one JSON document per line.
-    ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
-    ///
-    /// It sends `GET /v1/requests/export`.
-    pub fn export_requests(&self, query: &ExportRequestsQuery) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/v1/requests/export", Some(query), None::<&()>)
-    }
-
-    /// Stream new and changed lines as server-sent events, named by their kind.
-    ///
-    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
-    ///
-    /// It sends `GET /v1/requests/events`.
-    pub fn follow_requests(&self, query: &FollowRequestsQuery) -> Result<Box<dyn Read>> {
-        self.send_for_stream("GET", "/v1/requests/events", Some(query), None::<&()>)
+    /// It sends `GET /v1/faults/{id}/wait`.
+    pub fn wait_for_fault(&self, id: i64, query: &WaitForFaultQuery) -> Result<Option<FaultView>> {
+        self.send("GET", &path("/v1/faults/{id}/wait", &[&id]), Some(query), None::<&()>)
     }
 
     /// List groups of all types with their members, offsets and share partitions.
@@ -3075,13 +3258,6 @@ impl Admin {
         self.send("GET", "/v1/groups", None::<&()>, None::<&()>)
     }
 
-    /// Return one group.
-    ///
-    /// It sends `GET /v1/groups/{group_id}`.
-    pub fn get_group(&self, group_id: &str) -> Result<GroupView> {
-        self.send("GET", &path("/v1/groups/{group_id}", &[&group_id]), None::<&()>, None::<&()>)
-    }
-
     /// Delete a group that has no members, with its offsets.
     ///
     /// It sends `DELETE /v1/groups/{group_id}`.
@@ -3089,35 +3265,20 @@ impl Admin {
         self.send("DELETE", &path("/v1/groups/{group_id}", &[&group_id]), None::<&()>, None::<&()>)
     }
 
-    /// List what a group has committed, and its lag.
+    /// Return one group.
     ///
-    /// It has all partitions of the topics that the group has committed or subscribes to; of a share group those that have a state, with their start offsets.
-    ///
-    /// It sends `GET /v1/groups/{group_id}/offsets`.
-    pub fn list_group_offsets(&self, group_id: &str) -> Result<Vec<GroupOffsetView>> {
-        self.send("GET", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, None::<&()>)
+    /// It sends `GET /v1/groups/{group_id}`.
+    pub fn get_group(&self, group_id: &str) -> Result<GroupView> {
+        self.send("GET", &path("/v1/groups/{group_id}", &[&group_id]), None::<&()>, None::<&()>)
     }
 
-    /// Set the committed offsets of a group without members; return all of them.
+    /// Set the target assignment of a group of the consumer protocol.
     ///
-    /// A share group begins there, and what was acknowledged is forgotten. An offset that is outside of a log becomes the nearest one in it.
+    /// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then they get what is free. Members and partitions that it does not name get nothing and stay unassigned. The assignor assigns again in the next epoch: when a member joins, leaves or subscribes to other topics, when a subscribed topic changes, or after `POST /v1/groups/{group_id}/rebalance`.
     ///
-    /// It sends `PUT /v1/groups/{group_id}/offsets`.
-    pub fn reset_group_offsets(&self, group_id: &str, body: &OffsetsBody) -> Result<Vec<GroupOffsetView>> {
-        self.send("PUT", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, Some(body))
-    }
-
-    /// Return a group as soon as it is stable and has members, or null after the timeout.
-    ///
-    /// Every member then has its target assignment. With `members` the group must have this many. The group need not exist yet. How many members the group must have, and how long to wait, in ms of real time.
-    ///
-    /// It sends `GET /v1/groups/{group_id}/stable`.
-    pub fn wait_for_stable_group(
-        &self,
-        group_id: &str,
-        query: &WaitForStableGroupQuery,
-    ) -> Result<Option<GroupView>> {
-        self.send("GET", &path("/v1/groups/{group_id}/stable", &[&group_id]), Some(query), None::<&()>)
+    /// It sends `PUT /v1/groups/{group_id}/assignment`.
+    pub fn put_assignment(&self, group_id: &str, body: &AssignmentBody) -> Result<()> {
+        self.send("PUT", &path("/v1/groups/{group_id}/assignment", &[&group_id]), None::<&()>, Some(body))
     }
 
     /// Move a group or transactional id to a coordinator.
@@ -3143,6 +3304,24 @@ impl Admin {
         )
     }
 
+    /// List what a group has committed, and its lag.
+    ///
+    /// It has all partitions of the topics that the group has committed or subscribes to; of a share group those that have a state, with their start offsets.
+    ///
+    /// It sends `GET /v1/groups/{group_id}/offsets`.
+    pub fn list_group_offsets(&self, group_id: &str) -> Result<Vec<GroupOffsetView>> {
+        self.send("GET", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, None::<&()>)
+    }
+
+    /// Set the committed offsets of a group without members; return all of them.
+    ///
+    /// A share group begins there, and what was acknowledged is forgotten. An offset that is outside of a log becomes the nearest one in it.
+    ///
+    /// It sends `PUT /v1/groups/{group_id}/offsets`.
+    pub fn reset_group_offsets(&self, group_id: &str, body: &OffsetsBody) -> Result<Vec<GroupOffsetView>> {
+        self.send("PUT", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, Some(body))
+    }
+
     /// Begin a rebalance: a new epoch, or in a classic group a new generation.
     ///
     /// Members of a classic group join again. In other groups the next heartbeat of a member computes the target assignment again, also after a manual one.
@@ -3152,13 +3331,138 @@ impl Admin {
         self.send("POST", &path("/v1/groups/{group_id}/rebalance", &[&group_id]), None::<&()>, None::<&()>)
     }
 
-    /// Set the target assignment of a group of the consumer protocol.
+    /// Return a group as soon as it is stable and has members, or null after the timeout.
     ///
-    /// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then they get what is free. Members and partitions that it does not name get nothing and stay unassigned. The assignor assigns again in the next epoch: when a member joins, leaves or subscribes to other topics, when a subscribed topic changes, or after `POST /v1/groups/{group_id}/rebalance`.
+    /// Every member then has its target assignment. With `members` the group must have this many. The group need not exist yet. How many members the group must have, and how long to wait, in ms of real time.
     ///
-    /// It sends `PUT /v1/groups/{group_id}/assignment`.
-    pub fn put_assignment(&self, group_id: &str, body: &AssignmentBody) -> Result<()> {
-        self.send("PUT", &path("/v1/groups/{group_id}/assignment", &[&group_id]), None::<&()>, Some(body))
+    /// It sends `GET /v1/groups/{group_id}/stable`.
+    pub fn wait_for_stable_group(
+        &self,
+        group_id: &str,
+        query: &WaitForStableGroupQuery,
+    ) -> Result<Option<GroupView>> {
+        self.send("GET", &path("/v1/groups/{group_id}/stable", &[&group_id]), Some(query), None::<&()>)
+    }
+
+    /// List the producer id filters of users with a quota, and the age of their layers.
+    ///
+    /// It sends `GET /v1/producer-id-filters`.
+    pub fn list_filters(&self) -> Result<Vec<FilterView>> {
+        self.send("GET", "/v1/producer-id-filters", None::<&()>, None::<&()>)
+    }
+
+    /// Return the state of idempotent producers by partition, and its memory.
+    ///
+    /// The partitions, and the number of producers of each.
+    ///
+    /// It sends `GET /v1/producers`.
+    pub fn list_producers(&self, query: &ListProducersQuery) -> Result<ProducersView> {
+        self.send("GET", "/v1/producers", Some(query), None::<&()>)
+    }
+
+    /// Remove all quotas.
+    ///
+    /// It sends `DELETE /v1/quotas`.
+    pub fn delete_quotas(&self) -> Result<()> {
+        self.send("DELETE", "/v1/quotas", None::<&()>, None::<&()>)
+    }
+
+    /// List the quotas, as DescribeClientQuotas shows them.
+    ///
+    /// It sends `GET /v1/quotas`.
+    pub fn list_quotas(&self) -> Result<Vec<QuotaView>> {
+        self.send("GET", "/v1/quotas", None::<&()>, None::<&()>)
+    }
+
+    /// Set or remove quotas of one entity, all of them or none; they apply at once.
+    ///
+    /// It sends `PUT /v1/quotas`.
+    pub fn put_quotas(&self, body: &QuotaBody) -> Result<Vec<QuotaView>> {
+        self.send("PUT", "/v1/quotas", None::<&()>, Some(body))
+    }
+
+    /// List the rates, tokens and throttle times of recently measured clients.
+    ///
+    /// A measurement without a tag `broker-id` is of the whole cluster.
+    ///
+    /// It sends `GET /v1/quotas/live`.
+    pub fn list_measurements(&self) -> Result<Vec<MeasurementView>> {
+        self.send("GET", "/v1/quotas/live", None::<&()>, None::<&()>)
+    }
+
+    /// Clear the report of quotas in shadow mode; the quotas stay.
+    ///
+    /// It sends `DELETE /v1/quotas/shadow`.
+    pub fn clear_shadow_report(&self) -> Result<()> {
+        self.send("DELETE", "/v1/quotas/shadow", None::<&()>, None::<&()>)
+    }
+
+    /// List the clients that quotas in shadow mode would have throttled or refused.
+    ///
+    /// The list has clients that exceeded such a quota within the last hour.
+    ///
+    /// It sends `GET /v1/quotas/shadow`.
+    pub fn list_shadow_report(&self) -> Result<Vec<ShadowView>> {
+        self.send("GET", "/v1/quotas/shadow", None::<&()>, None::<&()>)
+    }
+
+    /// Remove all lines; numbers go on.
+    ///
+    /// It sends `DELETE /v1/requests`.
+    pub fn clear_requests(&self) -> Result<()> {
+        self.send("DELETE", "/v1/requests", None::<&()>, None::<&()>)
+    }
+
+    /// List the newest requests, refused or delayed connections and disconnects that fit.
+    ///
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
+    ///
+    /// It sends `GET /v1/requests`.
+    pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<Value>> {
+        self.send("GET", "/v1/requests", Some(query), None::<&()>)
+    }
+
+    /// Stream new and changed lines as server-sent events, named by their kind.
+    ///
+    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. As for all lines; with `interval_ms` at least so many ms pass between two parts. Each part then has the newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster little.
+    ///
+    /// It sends `GET /v1/requests/events`.
+    pub fn follow_requests(&self, query: &FollowRequestsQuery) -> Result<Box<dyn Read>> {
+        self.send_for_stream("GET", "/v1/requests/events", Some(query), None::<&()>)
+    }
+
+    /// Export all lines that fit, as one JSON document per line.
+    ///
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
+    ///
+    /// It sends `GET /v1/requests/export`.
+    pub fn export_requests(&self, query: &ExportRequestsQuery) -> Result<Vec<u8>> {
+        self.send_for_bytes("GET", "/v1/requests/export", Some(query), None::<&()>)
+    }
+
+    /// Export all requests that fit and their responses as a packet capture for Wireshark.
+    ///
+    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `secrets` also the frames of APIs that may have passwords or tokens.
+    ///
+    /// It sends `GET /v1/requests/pcap`.
+    pub fn export_pcap(&self, query: &ExportPcapQuery) -> Result<Vec<u8>> {
+        self.send_for_bytes("GET", "/v1/requests/pcap", Some(query), None::<&()>)
+    }
+
+    /// Return the size of the journal and the number of the newest line.
+    ///
+    /// It sends `GET /v1/requests/status`.
+    pub fn get_journal(&self) -> Result<JournalStatus> {
+        self.send("GET", "/v1/requests/status", None::<&()>, None::<&()>)
+    }
+
+    /// Return the first line that fits: an existing one, or the next new or changed one.
+    ///
+    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. How long to wait, in ms of real time.
+    ///
+    /// It sends `GET /v1/requests/wait`.
+    pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<Option<Value>> {
+        self.send("GET", "/v1/requests/wait", Some(query), None::<&()>)
     }
 
     /// Return one line; a request with its decoded messages and with its frames in hex.
@@ -3170,13 +3474,67 @@ impl Admin {
         self.send("GET", &path("/v1/requests/{number}", &[&number]), Some(query), None::<&()>)
     }
 
-    /// Export all requests that fit and their responses as a packet capture for Wireshark.
+    /// Reset the cluster to the state in which it was started.
     ///
-    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `secrets` also the frames of APIs that may have passwords or tokens.
+    /// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is loaded again. With new ports, clients from before get refused connections instead of reaching the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with free ports.
     ///
-    /// It sends `GET /v1/requests/pcap`.
-    pub fn export_pcap(&self, query: &ExportPcapQuery) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/v1/requests/pcap", Some(query), None::<&()>)
+    /// It sends `POST /v1/reset`.
+    pub fn reset(&self, body: &ResetBody) -> Result<()> {
+        self.send("POST", "/v1/reset", None::<&()>, Some(body))
+    }
+
+    /// Return a schema that the registry at `broker.schema.registry.url` has.
+    ///
+    /// The registry is asked once for each schema. If it does not answer, the status is 502.
+    ///
+    /// It sends `GET /v1/schemas/{schema_id}`.
+    pub fn get_schema(&self, schema_id: i64) -> Result<SchemaView> {
+        self.send("GET", &path("/v1/schemas/{schema_id}", &[&schema_id]), None::<&()>, None::<&()>)
+    }
+
+    /// Search groups of all types by their ids.
+    ///
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since.
+    ///
+    /// It sends `GET /v1/search/groups`.
+    pub fn search_groups(&self, query: &SearchGroupsQuery) -> Result<GroupsPage> {
+        self.send("GET", "/v1/search/groups", Some(query), None::<&()>)
+    }
+
+    /// Search the journal by API, client, user, topics, groups, errors, outcome and fault rule.
+    ///
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on.
+    ///
+    /// It sends `GET /v1/search/requests`.
+    pub fn search_requests(&self, query: &SearchRequestsQuery) -> Result<RequestsPage> {
+        self.send("GET", "/v1/search/requests", Some(query), None::<&()>)
+    }
+
+    /// Search topics by their names.
+    ///
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since. As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set.
+    ///
+    /// It sends `GET /v1/search/topics`.
+    pub fn search_topics(&self, query: &SearchTopicsQuery) -> Result<TopicsPage> {
+        self.send("GET", "/v1/search/topics", Some(query), None::<&()>)
+    }
+
+    /// Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+    ///
+    /// Records of open and aborted transactions, internal topics and used-up fault rules are left out. Whether the document has the records.
+    ///
+    /// It sends `GET /v1/snapshot`.
+    pub fn get_snapshot(&self, query: &GetSnapshotQuery) -> Result<Snapshot> {
+        self.send("GET", "/v1/snapshot", Some(query), None::<&()>)
+    }
+
+    /// Reset the cluster, and load a document.
+    ///
+    /// Connections are closed as by a reset; requests of new ones wait until the document is loaded. The timestamps of records are kept, so retention applies to them. Fault rules begin again. If one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the response names what the rules would do. With `keep` a reset loads the document again, as if the cluster had been started with it. `at_once` allows fault rules that act at once.
+    ///
+    /// It sends `PUT /v1/snapshot`.
+    pub fn put_snapshot(&self, body: &Snapshot, query: &PutSnapshotQuery) -> Result<()> {
+        self.send("PUT", "/v1/snapshot", Some(query), Some(body))
     }
 
     /// List all topics with partitions, leaders and offsets.
@@ -3195,13 +3553,6 @@ impl Admin {
         self.send("POST", "/v1/topics", None::<&()>, Some(body))
     }
 
-    /// Return one topic.
-    ///
-    /// It sends `GET /v1/topics/{name}`.
-    pub fn get_topic(&self, name: &str) -> Result<TopicView> {
-        self.send("GET", &path("/v1/topics/{name}", &[&name]), None::<&()>, None::<&()>)
-    }
-
     /// Delete a topic with its records, whatever `delete.topic.enable` says.
     ///
     /// It sends `DELETE /v1/topics/{name}`.
@@ -3209,35 +3560,11 @@ impl Admin {
         self.send("DELETE", &path("/v1/topics/{name}", &[&name]), None::<&()>, None::<&()>)
     }
 
-    /// Delete records from the start of the logs on; return the partitions afterwards.
+    /// Return one topic.
     ///
-    /// It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs. The records to delete: of one partition or of all, those before an offset or all.
-    ///
-    /// It sends `DELETE /v1/topics/{name}/records`.
-    pub fn delete_topic_records(
-        &self,
-        name: &str,
-        query: &DeleteTopicRecordsQuery,
-    ) -> Result<Vec<PartitionView>> {
-        self.send("DELETE", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
-    }
-
-    /// Return records without a consumer.
-    ///
-    /// The response ends after `limit` records or 16 MiB; continue at `next_offsets`. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on.
-    ///
-    /// It sends `GET /v1/topics/{name}/records`.
-    pub fn get_records(&self, name: &str, query: &GetRecordsQuery) -> Result<RecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
-    }
-
-    /// Store records, as a producer with acks=all does; return where they are.
-    ///
-    /// A missing topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no fault rule fires. If one of the records is refused, none is stored.
-    ///
-    /// It sends `POST /v1/topics/{name}/records`.
-    pub fn produce_records(&self, name: &str, body: &RecordsBody) -> Result<Vec<ProducedView>> {
-        self.send("POST", &path("/v1/topics/{name}/records", &[&name]), None::<&()>, Some(body))
+    /// It sends `GET /v1/topics/{name}`.
+    pub fn get_topic(&self, name: &str) -> Result<TopicView> {
+        self.send("GET", &path("/v1/topics/{name}", &[&name]), None::<&()>, None::<&()>)
     }
 
     /// Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
@@ -3249,51 +3576,18 @@ impl Admin {
         self.send("POST", &path("/v1/topics/{name}/compact", &[&name]), Some(query), None::<&()>)
     }
 
-    /// Move the leadership of a partition to a broker, or leave it without a leader.
+    /// List every key of a topic with its value and source, as DescribeConfigs does.
     ///
-    /// A broker that is no replica becomes one. The old leader returns NOT_LEADER_OR_FOLLOWER.
-    ///
-    /// It sends `PUT /v1/topics/{name}/partitions/{partition}/leader`.
-    pub fn put_leader(&self, name: &str, partition: i64, body: &LeaderBody) -> Result<PartitionView> {
-        self.send(
-            "PUT",
-            &path("/v1/topics/{name}/partitions/{partition}/leader", &[&name, &partition]),
-            None::<&()>,
-            Some(body),
-        )
+    /// It sends `GET /v1/topics/{name}/config`.
+    pub fn list_topic_configs(&self, name: &str) -> Result<Vec<TopicConfigView>> {
+        self.send("GET", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, None::<&()>)
     }
 
-    /// Have the log of a partition lose its end, as by an unclean election.
+    /// Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
     ///
-    /// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is left. A batch is cut at the offset.
-    ///
-    /// It sends `POST /v1/topics/{name}/partitions/{partition}/truncate`.
-    pub fn truncate_partition(
-        &self,
-        name: &str,
-        partition: i64,
-        body: &TruncateBody,
-    ) -> Result<PartitionView> {
-        self.send(
-            "POST",
-            &path("/v1/topics/{name}/partitions/{partition}/truncate", &[&name, &partition]),
-            None::<&()>,
-            Some(body),
-        )
-    }
-
-    /// Leave offsets without records at the end of a log, as compaction does.
-    ///
-    /// The last of them has an empty batch, the others have none.
-    ///
-    /// It sends `POST /v1/topics/{name}/partitions/{partition}/gap`.
-    pub fn leave_partition_gap(&self, name: &str, partition: i64, body: &GapBody) -> Result<PartitionView> {
-        self.send(
-            "POST",
-            &path("/v1/topics/{name}/partitions/{partition}/gap", &[&name, &partition]),
-            None::<&()>,
-            Some(body),
-        )
+    /// It sends `PATCH /v1/topics/{name}/config`.
+    pub fn alter_topic_config(&self, name: &str, body: &TopicConfigBody) -> Result<Vec<TopicConfigView>> {
+        self.send("PATCH", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, Some(body))
     }
 
     /// Append the marker of a transaction that has no records in the partition.
@@ -3357,66 +3651,108 @@ impl Admin {
         )
     }
 
-    /// Return the state of idempotent producers by partition, and its memory.
+    /// Leave offsets without records at the end of a log, as compaction does.
     ///
-    /// The partitions, and the number of producers of each.
+    /// The last of them has an empty batch, the others have none.
     ///
-    /// It sends `GET /v1/producers`.
-    pub fn list_producers(&self, query: &ListProducersQuery) -> Result<ProducersView> {
-        self.send("GET", "/v1/producers", Some(query), None::<&()>)
+    /// It sends `POST /v1/topics/{name}/partitions/{partition}/gap`.
+    pub fn leave_partition_gap(&self, name: &str, partition: i64, body: &GapBody) -> Result<PartitionView> {
+        self.send(
+            "POST",
+            &path("/v1/topics/{name}/partitions/{partition}/gap", &[&name, &partition]),
+            None::<&()>,
+            Some(body),
+        )
     }
 
-    /// List the quotas, as DescribeClientQuotas shows them.
+    /// Move the leadership of a partition to a broker, or leave it without a leader.
     ///
-    /// It sends `GET /v1/quotas`.
-    pub fn list_quotas(&self) -> Result<Vec<QuotaView>> {
-        self.send("GET", "/v1/quotas", None::<&()>, None::<&()>)
+    /// A broker that is no replica becomes one. The old leader returns NOT_LEADER_OR_FOLLOWER.
+    ///
+    /// It sends `PUT /v1/topics/{name}/partitions/{partition}/leader`.
+    pub fn put_leader(&self, name: &str, partition: i64, body: &LeaderBody) -> Result<PartitionView> {
+        self.send(
+            "PUT",
+            &path("/v1/topics/{name}/partitions/{partition}/leader", &[&name, &partition]),
+            None::<&()>,
+            Some(body),
+        )
     }
 
-    /// Set or remove quotas of one entity, all of them or none; they apply at once.
+    /// Have the log of a partition lose its end, as by an unclean election.
     ///
-    /// It sends `PUT /v1/quotas`.
-    pub fn put_quotas(&self, body: &QuotaBody) -> Result<Vec<QuotaView>> {
-        self.send("PUT", "/v1/quotas", None::<&()>, Some(body))
+    /// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is left. A batch is cut at the offset.
+    ///
+    /// It sends `POST /v1/topics/{name}/partitions/{partition}/truncate`.
+    pub fn truncate_partition(
+        &self,
+        name: &str,
+        partition: i64,
+        body: &TruncateBody,
+    ) -> Result<PartitionView> {
+        self.send(
+            "POST",
+            &path("/v1/topics/{name}/partitions/{partition}/truncate", &[&name, &partition]),
+            None::<&()>,
+            Some(body),
+        )
     }
 
-    /// Remove all quotas.
+    /// Delete records from the start of the logs on; return the partitions afterwards.
     ///
-    /// It sends `DELETE /v1/quotas`.
-    pub fn delete_quotas(&self) -> Result<()> {
-        self.send("DELETE", "/v1/quotas", None::<&()>, None::<&()>)
+    /// It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs. The records to delete: of one partition or of all, those before an offset or all.
+    ///
+    /// It sends `DELETE /v1/topics/{name}/records`.
+    pub fn delete_topic_records(
+        &self,
+        name: &str,
+        query: &DeleteTopicRecordsQuery,
+    ) -> Result<Vec<PartitionView>> {
+        self.send("DELETE", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
     }
 
-    /// List the clients that quotas in shadow mode would have throttled or refused.
+    /// Return records without a consumer.
     ///
-    /// The list has clients that exceeded such a quota within the last hour.
+    /// The response ends after `limit` records or 16 MiB; continue at `next_offsets`. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on.
     ///
-    /// It sends `GET /v1/quotas/shadow`.
-    pub fn list_shadow_report(&self) -> Result<Vec<ShadowView>> {
-        self.send("GET", "/v1/quotas/shadow", None::<&()>, None::<&()>)
+    /// It sends `GET /v1/topics/{name}/records`.
+    pub fn get_records(&self, name: &str, query: &GetRecordsQuery) -> Result<RecordsView> {
+        self.send("GET", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
     }
 
-    /// Clear the report of quotas in shadow mode; the quotas stay.
+    /// Store records, as a producer with acks=all does; return where they are.
     ///
-    /// It sends `DELETE /v1/quotas/shadow`.
-    pub fn clear_shadow_report(&self) -> Result<()> {
-        self.send("DELETE", "/v1/quotas/shadow", None::<&()>, None::<&()>)
+    /// A missing topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no fault rule fires. If one of the records is refused, none is stored.
+    ///
+    /// It sends `POST /v1/topics/{name}/records`.
+    pub fn produce_records(&self, name: &str, body: &RecordsBody) -> Result<Vec<ProducedView>> {
+        self.send("POST", &path("/v1/topics/{name}/records", &[&name]), None::<&()>, Some(body))
     }
 
-    /// List the rates, tokens and throttle times of recently measured clients.
+    /// Find the newest records over all partitions, newest first by timestamp.
     ///
-    /// A measurement without a tag `broker-id` is of the whole cluster.
+    /// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at most 16 MiB. Records of open and aborted transactions are included. In a partition the order is that of the offsets. The records to find: of one partition or of all, with a text. `contains` is text in a part of the record, `within`; upper and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in it have no more records.
     ///
-    /// It sends `GET /v1/quotas/live`.
-    pub fn list_measurements(&self) -> Result<Vec<MeasurementView>> {
-        self.send("GET", "/v1/quotas/live", None::<&()>, None::<&()>)
+    /// It sends `GET /v1/topics/{name}/records/newest`.
+    pub fn find_newest_records(
+        &self,
+        name: &str,
+        query: &FindNewestRecordsQuery,
+    ) -> Result<FoundRecordsView> {
+        self.send("GET", &path("/v1/topics/{name}/records/newest", &[&name]), Some(query), None::<&()>)
     }
 
-    /// List the producer id filters of users with a quota, and the age of their layers.
+    /// Find the records from an offset or a time on, over all partitions, oldest first.
     ///
-    /// It sends `GET /v1/producer-id-filters`.
-    pub fn list_filters(&self) -> Result<Vec<FilterView>> {
-        self.send("GET", "/v1/producer-id-filters", None::<&()>, None::<&()>)
+    /// What it reads and returns at most is as for the newest records. The records to find: of one partition or of all, with a text. `contains` is text in a part of the record, `within`; upper and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in it have no more records. As for the newest records; those from `offset` on, or from `timestamp` on. `timestamp` is in ms since the epoch: in each partition the page begins at the first record that has it or a later one, and is not before `offset`.
+    ///
+    /// It sends `GET /v1/topics/{name}/records/oldest`.
+    pub fn find_oldest_records(
+        &self,
+        name: &str,
+        query: &FindOldestRecordsQuery,
+    ) -> Result<FoundRecordsView> {
+        self.send("GET", &path("/v1/topics/{name}/records/oldest", &[&name]), Some(query), None::<&()>)
     }
 
     /// Return records as soon as there are `count` of them, or null after the timeout.
@@ -3428,118 +3764,11 @@ impl Admin {
         self.send("GET", &path("/v1/topics/{name}/records/wait", &[&name]), Some(query), None::<&()>)
     }
 
-    /// Find the newest records over all partitions, newest first by timestamp.
-    ///
-    /// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at most 16 MiB. Records of open and aborted transactions are included. The records to find: the newest ones, of one partition or of all. `contains` is text in the key, the value, or a header; upper and lower case differ.
-    ///
-    /// It sends `GET /v1/topics/{name}/records/newest`.
-    pub fn find_newest_records(
-        &self,
-        name: &str,
-        query: &FindNewestRecordsQuery,
-    ) -> Result<FoundRecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records/newest", &[&name]), Some(query), None::<&()>)
-    }
-
-    /// Search topics by their names.
-    ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since. As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set.
-    ///
-    /// It sends `GET /v1/search/topics`.
-    pub fn search_topics(&self, query: &SearchTopicsQuery) -> Result<TopicsPage> {
-        self.send("GET", "/v1/search/topics", Some(query), None::<&()>)
-    }
-
-    /// Search groups of all types by their ids.
-    ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since.
-    ///
-    /// It sends `GET /v1/search/groups`.
-    pub fn search_groups(&self, query: &SearchGroupsQuery) -> Result<GroupsPage> {
-        self.send("GET", "/v1/search/groups", Some(query), None::<&()>)
-    }
-
-    /// Search the journal by API, client, user, topics, groups, errors, outcome and fault rule.
-    ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on.
-    ///
-    /// It sends `GET /v1/search/requests`.
-    pub fn search_requests(&self, query: &SearchRequestsQuery) -> Result<RequestsPage> {
-        self.send("GET", "/v1/search/requests", Some(query), None::<&()>)
-    }
-
-    /// Return the health of the cluster; needs no token.
-    ///
-    /// It sends `GET /healthz`.
-    pub fn get_health(&self) -> Result<HealthView> {
-        self.send("GET", "/healthz", None::<&()>, None::<&()>)
-    }
-
-    /// Return the measurements of quotas in Prometheus' text format.
-    ///
-    /// It sends `GET /metrics`.
-    pub fn get_metrics(&self) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/metrics", None::<&()>, None::<&()>)
-    }
-
-    /// Reset the cluster to the state in which it was started.
-    ///
-    /// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is loaded again. With new ports, clients from before get refused connections instead of reaching the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with free ports.
-    ///
-    /// It sends `POST /v1/reset`.
-    pub fn reset(&self, body: &ResetBody) -> Result<()> {
-        self.send("POST", "/v1/reset", None::<&()>, Some(body))
-    }
-
-    /// Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
-    ///
-    /// Records of open and aborted transactions, internal topics and used-up fault rules are left out. Whether the document has the records.
-    ///
-    /// It sends `GET /v1/snapshot`.
-    pub fn get_snapshot(&self, query: &GetSnapshotQuery) -> Result<Snapshot> {
-        self.send("GET", "/v1/snapshot", Some(query), None::<&()>)
-    }
-
-    /// Reset the cluster, and load a document.
-    ///
-    /// Connections are closed as by a reset; requests of new ones wait until the document is loaded. The timestamps of records are kept, so retention applies to them. Fault rules begin again. If one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the response names what the rules would do. With `keep` a reset loads the document again, as if the cluster had been started with it. `at_once` allows fault rules that act at once.
-    ///
-    /// It sends `PUT /v1/snapshot`.
-    pub fn put_snapshot(&self, body: &Snapshot, query: &PutSnapshotQuery) -> Result<()> {
-        self.send("PUT", "/v1/snapshot", Some(query), Some(body))
-    }
-
-    /// List every key of a topic with its value and source, as DescribeConfigs does.
-    ///
-    /// It sends `GET /v1/topics/{name}/config`.
-    pub fn list_topic_configs(&self, name: &str) -> Result<Vec<TopicConfigView>> {
-        self.send("GET", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, None::<&()>)
-    }
-
-    /// Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
-    ///
-    /// It sends `PATCH /v1/topics/{name}/config`.
-    pub fn alter_topic_config(&self, name: &str, body: &TopicConfigBody) -> Result<Vec<TopicConfigView>> {
-        self.send("PATCH", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, Some(body))
-    }
-
     /// List all transactional ids with their transactions.
     ///
     /// It sends `GET /v1/transactions`.
     pub fn list_transactions(&self) -> Result<Vec<TransactionView>> {
         self.send("GET", "/v1/transactions", None::<&()>, None::<&()>)
-    }
-
-    /// Return one transaction.
-    ///
-    /// It sends `GET /v1/transactions/{transactional_id}`.
-    pub fn get_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
-        self.send(
-            "GET",
-            &path("/v1/transactions/{transactional_id}", &[&transactional_id]),
-            None::<&()>,
-            None::<&()>,
-        )
     }
 
     /// Remove a transactional id without a transaction, as after `transactional.id.expiration.ms`.
@@ -3550,6 +3779,18 @@ impl Admin {
     pub fn expire_transactional_id(&self, transactional_id: &str) -> Result<()> {
         self.send(
             "DELETE",
+            &path("/v1/transactions/{transactional_id}", &[&transactional_id]),
+            None::<&()>,
+            None::<&()>,
+        )
+    }
+
+    /// Return one transaction.
+    ///
+    /// It sends `GET /v1/transactions/{transactional_id}`.
+    pub fn get_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
+        self.send(
+            "GET",
             &path("/v1/transactions/{transactional_id}", &[&transactional_id]),
             None::<&()>,
             None::<&()>,

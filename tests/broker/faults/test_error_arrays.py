@@ -93,8 +93,8 @@ def test_groups_and_their_partitions_have_errors_of_two_apis() -> None:
     for name, version in versions:
         (array,) = arrays_of(ApiKey[name], version, is_of_partitions=True)
         assert array.inner is not None
-        (whole,) = arrays_of(ApiKey[name], version)
-        assert (whole.source, whole.inner) == (array.source, None)
+        (of_groups,) = arrays_of(ApiKey[name], version)
+        assert (of_groups.source, of_groups.inner) == (array.source, None)
 
 
 def test_an_error_for_the_whole_request_of_some_apis_is_none_of_its_parts() -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from broker.cluster.coordinators import move_coordinator
+from broker.faults.actions import Error
 from broker.faults.match import Match
 from broker.faults.rule import ContradictionError, fault_rule
 from broker.faults.selection import RESOURCE_PATHS, Selection, is_too_large
@@ -395,6 +396,13 @@ def test_a_late_error_is_after_the_work_unless_the_rule_says_when() -> None:
             rule = {"api": "Produce", "error": error} | ({} if at is None else {"at": at})
             assert produced(respond(produce(0), rule, clients=clients)) == {0: error}
             assert clients.stored == stored
+
+
+def test_other_apis_may_time_out_before_the_work() -> None:
+    timed_out = Error("REQUEST_TIMED_OUT")
+    late = {api_key for api_key in ApiKey if timed_out.stage(api_key) == "before_response"}
+    assert late == {ApiKey.PRODUCE, ApiKey.WRITE_TXN_MARKERS, ApiKey.DELETE_RECORDS}
+    assert Error("NOT_ENOUGH_REPLICAS").stage(ApiKey.PRODUCE) == "before_handling"
 
 
 @pytest.mark.parametrize("api_key", sorted(RESOURCE_PATHS))

@@ -62,6 +62,9 @@ fn structure(out: &mut String, schemas: &Map<String, Value>, name: &str, schema:
     write_struct(out, name, text(schema, "description"), &fields.collect::<Vec<_>>());
 }
 
+/// Words of Rust that fields of the document have as their names.
+const KEYWORDS: [&str; 2] = ["type", "where"];
+
 struct Field {
     name: String,
     description: String,
@@ -81,8 +84,8 @@ impl Field {
     }
 
     fn identifier(&self) -> String {
-        if self.name == "type" {
-            "r#type".into()
+        if KEYWORDS.contains(&self.name.as_str()) {
+            format!("r#{}", self.name)
         } else {
             self.name.clone()
         }
