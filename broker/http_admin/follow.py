@@ -12,6 +12,7 @@ import msgspec
 from broker.http_admin.event_feed import EVENTS_AHEAD_MAX, Event
 from broker.http_admin.near_misses import nothing_came
 from broker.http_admin.operation import Problem, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.requests import (
     EXPORT_LINES_MAX,
     JournalQuery,
@@ -41,7 +42,7 @@ class FollowQuery(JournalQuery, kw_only=True):
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
-async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any]:
+async def wait_for_request(admin: Admin, query: WaitQuery) -> LineView:
     """Return the first line that fits: an existing one, or the next new or changed one.
 
     A request fits as soon as it is received; use `outcome=responded` to wait for its response.

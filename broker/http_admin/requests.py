@@ -10,6 +10,7 @@ import msgspec
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.json_parts import encoded_elements
 from broker.http_admin.operation import Count, Input, NodeId, PartitionIndex, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
 from broker.journal.lines import Line
@@ -111,7 +112,7 @@ class JournalStatus(msgspec.Struct):
 
 @operation("GET", "/v1/requests", tag="requests", turn_kind=TurnKind.READING)
 @may_pause
-def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+def list_requests(admin: Admin, query: ListQuery) -> list[LineView]:
     """List the newest requests, refused or delayed connections and disconnects that fit."""
     line_filter, names = journal_filter(query), query.names
     newest_first = paced(reversed(admin.journal))
