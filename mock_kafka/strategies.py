@@ -5,7 +5,7 @@ shrinks what fails: to one rule, an early request, few repetitions, and the firs
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mock_kafka.exploration.disturbances import PROFILES, Disturbance, Rule
 from mock_kafka.exploration.schedule import Seen, draw_rule, draw_schedule, possible
@@ -66,9 +66,7 @@ def faults(
         ValueError: there is no such profile, or it has no rule for the API.
     """
     kinds = _kinds(profile)
-    seen = _seen(
-        kinds, api, topics, groups, transactional_ids, client_ids, brokers, requests_max
-    )
+    seen = _seen(kinds, api, topics, groups, transactional_ids, client_ids, brokers, requests_max)
     return _composed(lambda choices: draw_rule(choices, choices.pick(possible(kinds, seen)), seen))
 
 
@@ -94,9 +92,7 @@ def schedules(
     if max_rules < 1:
         raise ValueError(f"max_rules is {max_rules}, and a schedule has at least one rule")
     kinds = _kinds(profile)
-    seen = _seen(
-        kinds, api, topics, groups, transactional_ids, client_ids, brokers, requests_max
-    )
+    seen = _seen(kinds, api, topics, groups, transactional_ids, client_ids, brokers, requests_max)
     return _composed(lambda choices: draw_schedule(choices, kinds, seen, rules_max=max_rules))
 
 

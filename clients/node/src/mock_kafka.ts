@@ -5,7 +5,7 @@ import type * as documents from './admin_schema.js';
 import { type Cluster, startCluster } from './cluster.js';
 import type { StartOptions } from './cluster_command.js';
 import { Fault, type FaultRule, type When } from './fault.js';
-import { lineOf, type Request, type RequestFilter } from './journal.js';
+import type { Request, RequestFilter } from './journal.js';
 import { type NewRecord, recordBody, type StoredRecord, storedRecord } from './records.js';
 
 const ROWS_MAX = 10_000;
