@@ -128,7 +128,7 @@ func TestAWaitThatEndsSaysWhatThereIs(t *testing.T) {
 	kafka.Produce("orders", "coffee")
 	for expected, wait := range map[string]func(*mockkafka.Kafka){
 		`topic 'orders' had 1 of 2 records in 0.01 s`: func(k *mockkafka.Kafka) { k.Produce("orders", "tea"); k.WaitForRecords("orders", 2) },
-		`topic 'invoices' did not exist`:     func(k *mockkafka.Kafka) { k.WaitForRecords("invoices", 1) },
+		`topic 'invoices' did not exist`:              func(k *mockkafka.Kafka) { k.WaitForRecords("invoices", 1) },
 		`no request with api='Fetch' in 0.01 s, and no request at all`: func(k *mockkafka.Kafka) {
 			k.WaitForRequest(mockkafka.RequestFilter{API: "Fetch"})
 		},
