@@ -92,6 +92,8 @@ def _add_faults(actions: Any) -> None:
     )
     remove = actions.add_parser("remove", help="remove a rule")
     remove.add_argument("id", type=int)
+    near = actions.add_parser("near", help="show why a rule does not fire, and the near misses")
+    near.add_argument("id", type=int)
     release = actions.add_parser("release", help="let the requests go on that a rule holds")
     release.add_argument("id", type=int)
     release.add_argument("--count", type=int, help="the oldest ones only; default: all")
@@ -104,7 +106,7 @@ def _add_requests(actions: Any) -> None:
         ("pcap", "write the requests to a file for Wireshark"),
     ):
         action = actions.add_parser(name, help=summary)
-        for field in ("api", "topic", "group", "client-id", "user", "error"):
+        for field in ("api", "topic", "partition", "group", "client-id", "user", "error"):
             action.add_argument(f"--{field}", metavar=field.upper())
         action.add_argument(
             "--denied", action="store_true", help="what clients were not allowed to do"
@@ -112,6 +114,9 @@ def _add_requests(actions: Any) -> None:
         if name == "list":
             action.add_argument("--limit", type=int, default=100, help="default: %(default)s")
             action.add_argument("--json", action="store_true", help="one JSON object per line")
+            action.add_argument(
+                "--near", action="store_true", help="those that fit nearly, and how they differ"
+            )
         else:
             action.add_argument("file", type=Path)
     show = actions.add_parser("show", help="show one request with its bytes in hex")
@@ -211,6 +216,8 @@ def _request(command: str, options: argparse.Namespace) -> tuple[str, str, Any]:
         is_json = options.rules.lstrip().startswith(("{", "["))
         text = options.rules if is_json else Path(options.rules).read_text(encoding="utf-8")
         return "POST", path, json.loads(text)
+    if action == "near":
+        return "GET", f"{path}/{options.id}/near-misses", None
     if action == "release":
         return "POST", f"{path}/{options.id}/release", {"count": options.count}
     return "DELETE", path if action == "clear" else f"{path}/{options.id}", None
@@ -222,11 +229,16 @@ def _run_requests(control: Control, options: argparse.Namespace) -> None:
     elif options.action == "show":
         print(json.dumps(control.ask("GET", f"/v1/requests/{options.number}"), indent=2))
     else:
-        names = ("api", "topic", "group", "client_id", "user", "error")
+        names = ("api", "topic", "partition", "group", "client_id", "user", "error")
         query = {name: getattr(options, name) for name in names}
         query["denied"] = options.denied or None
         if options.action == "pcap":
             options.file.write_bytes(control.ask("GET", "/v1/requests/pcap", query=query))
+            return
+        if options.near:
+            near = control.ask("GET", "/v1/requests/near-misses", query=query)["near_misses"]
+            for miss in near:
+                print(json.dumps(miss) if options.json else miss["text"])
             return
         listed = {**query, "limit": options.limit, "bodies": options.json}
         for line in control.ask("GET", "/v1/requests", query=listed):

@@ -46,11 +46,13 @@ class RequestFilter(TypedDict, total=False):
 
     `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
     clock on. `fault` matches a part of the description of what rules did. `denied` selects requests
-    that were not allowed to do something, or with False all others. The kind `connection`
+    that were not allowed to do something, or with False all others. With `topic` too, `partition`
+    is one of that topic. The kind `connection`
     selects connections that a rule refused or delayed, `disconnect` the ends of connections.
     """
 
     topic: str
+    partition: int
     group: str
     client_id: str
     user: str

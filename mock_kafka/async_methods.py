@@ -98,6 +98,7 @@ class AsyncMethods:
     save_pcap = _in_thread(ClusterMethods.save_pcap)
     requests = _in_thread(ClusterMethods.requests)
     wait_for = _in_thread(ClusterMethods.wait_for)
+    near_misses = _in_thread(ClusterMethods.near_misses)
     last_request_number = _in_thread(ClusterMethods.last_request_number)
     audit = _in_thread(ClusterMethods.audit)
     snapshot = _in_thread(ClusterMethods.snapshot)

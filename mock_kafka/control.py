@@ -18,6 +18,10 @@ WAIT_MARGIN_S = 10.0
 """How much longer than the cluster this side waits for the response of a request that waits."""
 
 
+WAITED_TOO_LONG = 408
+"""The status of a wait that ended without what was waited for."""
+
+
 class ControlError(RuntimeError):
     """The cluster refused a request; the message says why and what to do.
 
@@ -42,6 +46,8 @@ class Control:
         self._address = urlsplit(url).netloc
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._idle: deque[HTTPConnection] = deque()
+        self.unanswered: deque[dict[str, Any]] = deque(maxlen=3)
+        """The filters of the last `requests()` that fitted none, for the report of a test."""
 
     def ask(
         self,
@@ -58,7 +64,8 @@ class Control:
         Raises:
             ControlError: the cluster refused the request.
             ConnectionError: there was no response.
-            TimeoutError: there was no response for `timeout_s`.
+            TimeoutError: what it waits for did not happen, or there was no response for
+                `timeout_s`.
         """
         from http.client import HTTPException  # noqa: PLC0415
 
@@ -80,6 +87,10 @@ class Control:
         if status >= 400:
             is_problem = isinstance(response, dict)
             problem = response if is_problem else {"detail": f"{status}: {response}"}
+            if status == WAITED_TOO_LONG:
+                from mock_kafka.problem_words import timeout_words  # noqa: PLC0415
+
+                raise TimeoutError(timeout_words(problem))
             raise ControlError(status, problem)
         return response
 

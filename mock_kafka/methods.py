@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 _REQUESTS_MAX = 10_000
-_REQUESTS_IN_TIMEOUT_ERROR = 10
 
 
 class Default(Enum):
@@ -253,7 +252,10 @@ class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, To
         from mock_kafka.views import request_of, selected_request_of  # noqa: PLC0415
 
         view = request_of if fields is None else selected_request_of
-        return list(map(view, self.control.ask("GET", "/v1/requests", query=query)))
+        found = list(map(view, self.control.ask("GET", "/v1/requests", query=query)))
+        if not found and query["kind"] == "request" and (api is not None or filters):
+            self.control.unanswered.append({**({"api": api} if api else {}), **filters})
+        return found
 
     def request(self, number: int, *, secrets: bool = False) -> "Request":
         """Return one request by its number, with the bytes of both frames in hex.
@@ -292,27 +294,27 @@ class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, To
         request use `since=last_request_number()`.
 
         Raises:
-            TimeoutError: there was none for `timeout_s` of real time; the message has the last
-                requests that the cluster received.
+            TimeoutError: there was none for `timeout_s` of real time; the message has the requests
+                that came nearest, and the fields in which they differ.
         """
-        conditions = {"api": api, **filters}
-        query = {"kind": "request", **conditions, "timeout_ms": round(timeout_s * 1000)}
+        timeout_ms = round(timeout_s * 1000)
+        query = {"kind": "request", "api": api, **filters, "timeout_ms": timeout_ms}
         response = self.control.ask(
             "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + WAIT_MARGIN_S
         )
-        if response is None:
-            description = ", ".join(
-                f"{key}={value!r}" for key, value in conditions.items() if value is not None
-            )
-            received = self.requests(limit=_REQUESTS_IN_TIMEOUT_ERROR, has_messages=False)
-            shown = "".join(f"\n  {request}" for request in received) or " none"
-            raise TimeoutError(
-                f"no request with {description or 'any value'} in {timeout_s} s;"
-                f" the last requests:{shown}"
-            )
         from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
 
         return request_of(response)
+
+    def near_misses(self, *, api: str | None = None, **filters: Unpack[RequestFilter]) -> list[str]:
+        """Return the requests that come nearest to a filter, and how they differ, one line each.
+
+        They fit the most of its fields, but not all. There are at most five lines, of the last 1000
+        requests; requests that differ alike are on one.
+        """
+        query = {"kind": "request", "api": api, **filters}
+        found = self.control.ask("GET", "/v1/requests/near-misses", query=query)
+        return [miss["text"] for miss in found["near_misses"]]
 
     def last_request_number(self) -> int:
         """Return the number of the newest request, as `since` to select only later ones."""
@@ -350,6 +352,7 @@ class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, To
         Raises:
             ControlError: the cluster was started with fixed ports, which can't be new.
         """
+        self.control.unanswered.clear()
         if ports == "same":
             self.control.ask("POST", "/v1/reset")
             return

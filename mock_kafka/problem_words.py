@@ -32,6 +32,13 @@ def command_words(problem: Mapping[str, Any]) -> str:
     return _words(problem, "mock-kafka ", COMMANDS, "")
 
 
+def timeout_words(problem: Mapping[str, Any]) -> str:
+    """Return what did not happen, and the near misses with a line each."""
+    near_misses = "".join(f"\n  {line}" for line in problem.get("nearest", ()))
+    reason = problem.get("reason", problem["detail"])
+    return f"{reason}; nearest:{near_misses}" if near_misses else str(reason)
+
+
 def _words(problem: Mapping[str, Any], prefix: str, calls: Mapping[str, str], other: str) -> str:
     reason = problem.get("reason")
     if reason is None:  # of a port of another version

@@ -22,6 +22,7 @@ __tracebackhide__ = True
 """No frame of this module is in the traceback of a failing test."""
 
 SECTION = "mock-kafka requests"
+NEAR_MISSES = "mock-kafka near misses"
 _LINES_SHOWN = 50
 _MARKER_ARGUMENTS = (
     "brokers",
@@ -287,15 +288,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the last requests of its clusters to the report of a failing test."""
+    """Add the last requests of its clusters, and near misses, to the report of a failing test."""
     report = yield
     count = item.config.getoption("--mock-kafka-log")
     if report.failed and count > 0:
-        from mock_kafka.pytest_report import last_requests  # noqa: PLC0415 - only for a failure
+        from mock_kafka.pytest_report import last_requests, near_misses  # noqa: PLC0415
 
         for kafka in _clusters(item, _lent):
             text = last_requests(kafka, count, verbosity=item.config.option.verbose)
             report.sections.append((SECTION, text))
+            if near := near_misses(kafka):
+                report.sections.append((NEAR_MISSES, near))
     return report
 
 

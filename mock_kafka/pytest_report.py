@@ -1,13 +1,15 @@
-"""The section of a failing test: the last requests of its cluster, and what they say."""
+"""The sections of a failing test: the last requests of its cluster, and near misses."""
 
 import json
 from typing import Any
 
 from mock_kafka.cluster import MockKafka
+from mock_kafka.fault import Fault
 from mock_kafka.views import Request
 
 _DECODED_BY_DEFAULT = 5
 _CHARACTERS_MAX = 400
+_RULES_SHOWN = 5
 
 
 def last_requests(kafka: MockKafka, count: int, verbosity: int) -> str:
@@ -30,6 +32,26 @@ def last_requests(kafka: MockKafka, count: int, verbosity: int) -> str:
         if verbosity > 0 or is_newest or line.errors or line.fault:
             shown += _decoded(line, characters_max)
     return "\n".join(shown) or "no requests"
+
+
+def near_misses(kafka: MockKafka) -> str:
+    """Return what came instead of what a test looked for, or "" if it found all of it.
+
+    These are the rules that never fired, and the filters of `requests()` that fitted none.
+    """
+    try:
+        views = kafka.control.ask("GET", "/v1/faults")
+        silent = [Fault(kafka.control, view) for view in views if not view["fired"]]
+        found = [(repr(fault), fault.near_misses()) for fault in silent[:_RULES_SHOWN]]
+        for query in kafka.control.unanswered:
+            described = ", ".join(f"{name}={value!r}" for name, value in query.items())
+            found.append((f"requests({described})", kafka.near_misses(**query)))
+    except (OSError, RuntimeError) as error:
+        return f"not available: {error}"
+    lines: list[str] = []
+    for head, nearest in found:
+        lines += [head, *(f"    {line}" for line in nearest or ["no request came near"])]
+    return "\n".join(lines)
 
 
 def _decoded(line: Request, characters_max: int | None) -> list[str]:

@@ -96,11 +96,13 @@ class RuleState:
         context: RequestContext,
         targets: Callable[[], RequestTargets],
         message: Callable[[], Any],
+        *,
+        at_any_time: bool = False,
     ) -> bool:
         """Return whether the rule matches a request; call the functions only if it needs them.
 
         `targets` returns what the request names, and `message` the request as decoded by its
-        schema.
+        schema. With `at_any_time` it may come outside of `after_ms` and `until_ms`.
         """
         rule, match = self.rule, self.rule.match
         # A broker sends its own requests only while a rule names their API.
@@ -116,7 +118,7 @@ class RuleState:
             and (match.connection is None or match.connection == context.connection_id)
             and not rule.matches_connections
             and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
-            and self._is_in_time(context.now_ms)
+            and (at_any_time or self.is_in_time(context.now_ms))
             and _matches_targets(match, targets)
             and self._matches_fields(context, message)
         )
@@ -142,14 +144,19 @@ class RuleState:
         return (
             self.rule.matches_connections
             and (broker is None or broker == broker_id)
-            and self._is_in_time(now_ms)
+            and self.is_in_time(now_ms)
         )
 
-    def _is_in_time(self, now_ms: int) -> bool:
-        begin_ms = self.added_ms
-        if self.after is not None and self.after.done_ms is not None:
-            begin_ms = max(begin_ms, self.after.done_ms)
-        passed_ms = now_ms - begin_ms
+    @property
+    def begin_ms(self) -> int:
+        """When it was added, or when `after` let it match."""
+        if self.after is None or self.after.done_ms is None:
+            return self.added_ms
+        return max(self.added_ms, self.after.done_ms)
+
+    def is_in_time(self, now_ms: int) -> bool:
+        """Return whether a time is within `after_ms` and `until_ms`."""
+        passed_ms = now_ms - self.begin_ms
         trigger = self.rule.trigger
         return (trigger.after_ms is None or passed_ms >= trigger.after_ms) and (
             trigger.until_ms is None or passed_ms < trigger.until_ms

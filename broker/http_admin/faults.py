@@ -9,6 +9,7 @@ import msgspec
 from broker.dispatch.turn_queue import TurnKind
 from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
 from broker.faults.rule import rule_schema
+from broker.http_admin.near_misses import NearMissesView, near_misses_of_rule
 from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
 from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin
@@ -150,10 +151,10 @@ def remove_fault(admin: Admin, path: FaultPath) -> None:
 
 
 @operation("GET", "/v1/faults/{id}/wait", tag="faults")
-async def wait_for_fault(admin: Admin, path: FaultPath, query: FaultWaitQuery) -> FaultView | None:
+async def wait_for_fault(admin: Admin, path: FaultPath, query: FaultWaitQuery) -> FaultView:
     """Return the rule when it has fired, and holds requests, as often as the query says.
 
-    Null after the timeout.
+    After the timeout 408 with the reasons, and the requests that come nearest to its conditions.
     """
     state = _state(admin, path.id)
     changed = asyncio.Event()
@@ -167,9 +168,33 @@ async def wait_for_fault(admin: Admin, path: FaultPath, query: FaultWaitQuery) -
                     raise _no_such_rule(path.id)
         return _view(state)
     except TimeoutError:
-        return None
+        raise await admin.in_turns(lambda: _did_not_fire(admin, state, query)) from None
     finally:
         end()
+
+
+@operation("GET", "/v1/faults/{id}/near-misses", tag="faults", turn_kind=TurnKind.READING)
+@may_pause
+def list_near_misses_of_fault(admin: Admin, path: FaultPath) -> NearMissesView:
+    """List why a rule does not fire, and the requests that come nearest to its conditions.
+
+    Requests on which it fired are left out. A Fetch names only what has changed in its session.
+    """
+    return near_misses_of_rule(admin, _state(admin, path.id))
+
+
+@may_pause
+def _did_not_fire(admin: Admin, state: RuleState, query: FaultWaitQuery) -> Problem:
+    found = near_misses_of_rule(admin, state)
+    asked = [(f"fired {state.fire_count}", query.fired), (f"held {len(state.held)}", query.held)]
+    counts = ", ".join(f"{have} of {wanted}" for have, wanted in asked if wanted)
+    named = "" if state.rule.name is None else f" {state.rule.name!r}"
+    reason = (
+        f"rule {state.rule_id}{named} ({state.rule.describe()}) {counts} in "
+        f"{query.timeout_ms / 1000:g} s, and matched {state.match_count}"
+    )
+    nearest = [*found.reasons, *(miss.text for miss in found.near_misses)]
+    return Problem(408, reason, nearest=nearest)
 
 
 @operation("POST", "/v1/faults/{id}/release", tag="faults")

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import msgspec
 
 from broker.http_admin.event_feed import EVENTS_AHEAD_MAX, Event
+from broker.http_admin.near_misses import nothing_came
 from broker.http_admin.operation import Problem, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.requests import (
     EXPORT_LINES_MAX,
     JournalQuery,
@@ -40,11 +42,11 @@ class FollowQuery(JournalQuery, kw_only=True):
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
-async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | None:
+async def wait_for_request(admin: Admin, query: WaitQuery) -> LineView:
     """Return the first line that fits: an existing one, or the next new or changed one.
 
-    A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null
-    after the timeout.
+    A request fits as soon as it is received; use `outcome=responded` to wait for its response.
+    After the timeout 408 with the requests that come nearest.
     """
     line_filter = journal_filter(query)
     journal = admin.journal
@@ -66,7 +68,7 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
                 line = await found
         return await admin.in_turns(lambda: view(admin, line, query))
     except TimeoutError:
-        return None
+        raise await admin.in_turns(lambda: nothing_came(admin, query, query.timeout_ms)) from None
     finally:
         end()
 

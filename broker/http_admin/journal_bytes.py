@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import Any
 
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Count, Input, Problem, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.requests import EXPORT_LINES_MAX, JournalQuery, journal_filter
 from broker.http_admin.state import Admin
 from broker.journal.journal import WITH_SECRETS
@@ -35,7 +35,7 @@ class CaptureQuery(JournalQuery, kw_only=True):
 
 @operation("GET", "/v1/requests/{number}", tag="requests", turn_kind=TurnKind.READING)
 @may_pause
-def get_request(admin: Admin, path: LinePath, query: BytesQuery) -> dict[str, Any]:
+def get_request(admin: Admin, path: LinePath, query: BytesQuery) -> LineView:
     """Return one line; a request with its decoded messages and with its frames in hex.
 
     `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from broker.http_admin.operation import Input, Operation, ProblemDocument
+from broker.http_admin.operation import INT32_MAX, INT64_MAX, Input, Operation, ProblemDocument
+from broker.http_admin.request_view import RequestView
 
 _REFERENCE = "#/components/schemas/{name}"
 _IF_NONE_MATCH = {
@@ -41,7 +42,7 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
     paths: dict[str, dict[str, Any]] = {}
     for op in listed:
         paths.setdefault(op.path, {})[op.method.lower()] = _describe(op, schema_of, components)
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": version, "description": DESCRIPTION},
         "paths": paths,
@@ -52,10 +53,25 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+    _note_long_integers(document)
+    return document
+
+
+def _note_long_integers(node: Any) -> None:
+    """Give integers that may pass 2^31 the format int64: those without a lower maximum."""
+    if isinstance(node, list):
+        for element in node:
+            _note_long_integers(element)
+    elif isinstance(node, dict):
+        is_integer = node.get("type") == "integer" and "enum" not in node
+        if is_integer and node.get("maximum", INT64_MAX) > INT32_MAX:
+            node["format"] = "int64"
+        for value in node.values():
+            _note_long_integers(value)
 
 
 def _kinds(operations: Iterable[Operation]) -> list[Any]:
-    kinds: list[Any] = [ProblemDocument]
+    kinds: list[Any] = [ProblemDocument, RequestView]
     for op in operations:
         result_type = op.result_type if op.media_type == "application/json" else None
         given = (op.path_type, op.query_type, op.body_type, result_type)

@@ -5,7 +5,7 @@ the valid input and the OpenAPI document.
 """
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from inspect import cleandoc, signature
@@ -58,7 +58,7 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
     `reason` has no words of HTTP: callers of Python methods see it, too. What only belongs to HTTP
     is in the other fields, and each interface words it: the part of the request (`location`:
     body, query or path) and the place in it (`at`, such as `$.config`), an example of a body, and
-    the operation that helps.
+    the operation that helps. `nearest` are near misses: what came instead of what was waited for.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
         at: str | None = None,
         example: str | None = None,
         remedy: Remedy | None = None,
+        nearest: Sequence[str] = (),
     ) -> None:
         super().__init__(reason)
         self.status = status
@@ -78,6 +79,7 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
         self.at = at
         self._example = example
         self._remedy = remedy
+        self._nearest = tuple(nearest)
 
     def __str__(self) -> str:
         return self.detail
@@ -93,6 +95,8 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
         if self._remedy is not None:
             remedy = self._remedy.document()
             text += f"; {remedy.method} {remedy.path} {remedy.effect}"
+        if self._nearest:
+            text += f"; nearest: {'; '.join(self._nearest)}"
         return text
 
     def document(self) -> bytes:
@@ -105,6 +109,7 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
                 self.reason,
                 self.at,
                 None if self._remedy is None else self._remedy.document(),
+                self._nearest or msgspec.UNSET,
             )
         )
 
@@ -123,7 +128,8 @@ class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     """The reason why a request was refused, and what to do.
 
     `detail` has all of it for people who use HTTP. `reason`, `at` (where in the input) and `remedy`
-    have its parts for other interfaces, which say it in their own words.
+    have its parts for other interfaces, which say it in their own words. `nearest` are the near
+    misses of what was waited for (status 408), one line each.
     """
 
     title: str
@@ -132,6 +138,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     reason: str
     at: str | None = None
     remedy: RemedyDocument | None = None
+    nearest: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     kind: str = "about:blank"
 
 

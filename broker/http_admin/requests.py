@@ -9,7 +9,8 @@ import msgspec
 
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.json_parts import encoded_elements
-from broker.http_admin.operation import Count, Input, NodeId, operation
+from broker.http_admin.operation import Count, Input, NodeId, PartitionIndex, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
 from broker.journal.lines import Line
@@ -40,10 +41,12 @@ class JournalQuery(Input, kw_only=True):
     """Which lines: all set values must fit. APIs and errors in any case, with or without `_`.
 
     `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
+    With `topic` too, `partition` is one of that topic.
     """
 
     api: Annotated[str, _one_of(API_NAMES.values())] | None = None
     topic: str | None = None
+    partition: PartitionIndex | None = None
     group: str | None = None
     client_id: str | None = None
     user: str | None = None
@@ -109,7 +112,7 @@ class JournalStatus(msgspec.Struct):
 
 @operation("GET", "/v1/requests", tag="requests", turn_kind=TurnKind.READING)
 @may_pause
-def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+def list_requests(admin: Admin, query: ListQuery) -> list[LineView]:
     """List the newest requests, refused or delayed connections and disconnects that fit."""
     line_filter, names = journal_filter(query), query.names
     newest_first = paced(reversed(admin.journal))

@@ -11,6 +11,7 @@ import msgspec
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.group_views import GroupView, group_view
 from broker.http_admin.operation import INT32_MAX, Input, operation
+from broker.http_admin.request_view import LineView
 from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicView, topic_view
 from broker.journal.lines import Line
@@ -86,7 +87,7 @@ class RequestsPage(msgspec.Struct):
     """
 
     total: int
-    requests: list[dict[str, Any]]
+    requests: list[LineView]
 
 
 @operation("GET", "/v1/search/topics", tag="search", turn_kind=TurnKind.READING)

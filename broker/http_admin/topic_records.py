@@ -14,6 +14,7 @@ import msgspec
 from broker.cluster.topics import Partition, Topic
 from broker.dispatch.turn_queue import TurnKind
 from broker.errors import Refusal
+from broker.http_admin.near_misses import RecordsWanted, too_few_records
 from broker.http_admin.operation import (
     Count,
     Input,
@@ -274,11 +275,12 @@ def decoded_base64(text: str) -> bytes:
 @operation("GET", "/v1/topics/{name}/records/wait", tag="topics", turn_kind=TurnKind.READING)
 async def wait_for_records(
     admin: Admin, path: TopicPath, query: WaitForRecordsQuery
-) -> RecordsView | None:
-    """Return records as soon as there are `count` of them, or null after the timeout.
+) -> RecordsView:
+    """Return records as soon as there are `count` of them.
 
     The topic need not exist yet. The other values of the query are those of
-    `GET /v1/topics/{name}/records`, and the response is the same.
+    `GET /v1/topics/{name}/records`, and the response is the same. After the timeout 408 with the
+    number of records, and the Produce requests that come nearest.
     """
     loop = asyncio.get_running_loop()
     end_s = loop.time() + query.timeout_ms / 1000
@@ -293,7 +295,11 @@ async def wait_for_records(
             if counter.count >= query.count:
                 return await admin.in_turns(partial(get_records, admin, path, query))
         if loop.time() >= end_s and not has_more:
-            return None
+            counted = None if counter is None else counter.count
+            wanted = RecordsWanted(
+                path.name, query.partition, query.count, query.timeout_ms, counted
+            )
+            raise await admin.in_turns(partial(too_few_records, admin, wanted))
         await asyncio.sleep(0 if has_more else WAIT_POLL_S)
 
 

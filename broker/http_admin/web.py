@@ -29,6 +29,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     groups,
     journal_bytes,
     log_ends,
+    near_misses,
     producers,
     quotas,
     record_search,

@@ -26,11 +26,12 @@ class JournalFilter:
     APIs and errors match in any case, with or without `_`. `since` is the number of the last line
     already seen, `since_ms` a time of the broker's clock. `fault` is a part of the description of
     the fault rules that fired. `denied` is whether a request was not allowed to do something. A
-    request without a response yet has no error.
+    request without a response yet has no error. With `topic` too, `partition` is one of that topic.
     """
 
     api: str | None = None
     topic: str | None = None
+    partition: int | None = None
     group: str | None = None
     client_id: str | None = None
     user: str | None = None
@@ -70,8 +71,18 @@ class JournalFilter:
 
     @property
     def _is_for_requests(self) -> bool:
-        of_requests = (self.api, self.topic, self.group, self.client_id, self.error, self.denied)
-        return any(value is not None for value in of_requests)
+        return any(
+            value is not None
+            for value in (
+                self.api,
+                self.topic,
+                self.partition,
+                self.group,
+                self.client_id,
+                self.error,
+                self.denied,
+            )
+        )
 
     def _fits_arrival(self, line: Arrival) -> bool:
         return (
@@ -102,9 +113,17 @@ class JournalFilter:
         error = self.error
         return (
             (self.topic is None or self.topic in targets_of(entry).topic_names(topic_name))
+            and (self.partition is None or self._fits_partition(entry, topic_name))
             and (self.group is None or self.group in targets_of(entry).groups)
             and (error is None or any(_same(error, name) for name in errors_of(entry)))
         )
+
+    @may_pause
+    def _fits_partition(self, entry: Entry, topic_name: TopicNames) -> bool:
+        targets = targets_of(entry)
+        if self.topic is not None:
+            targets = targets.with_topic_names(topic_name)
+        return targets.has_partition(self.topic, self.partition)
 
 
 @may_pause

@@ -272,11 +272,11 @@ def test_wait_for_returns_the_request_when_it_arrives(
     assert kafka.wait_for(api="Produce", timeout_s=0) == found[0]
 
 
-def test_the_timeout_of_wait_for_names_the_filter_and_the_last_requests(
+def test_the_timeout_of_wait_for_names_the_filter_and_the_nearest_requests(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     producer.send("orders", b"1").get(30)
-    with pytest.raises(TimeoutError, match=r"api='Fetch', topic='x' in 0.0 s(.|\n)*Produce v"):
+    with pytest.raises(TimeoutError, match=r"api='Fetch', topic='x' in 0 s(.|\n)*Produce v"):
         kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
 
 

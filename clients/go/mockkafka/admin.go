@@ -21,7 +21,7 @@ type Admin struct {
 // Error is a response of the admin port that refuses an operation.
 //
 // Status is the HTTP status: 400 for invalid values, 404 for unknown names, 409 if the state of the
-// cluster does not allow it. Problem says why, and what to do.
+// cluster does not allow it, 408 if what was waited for did not happen. Problem says why, and what to do.
 type Error struct {
 	Status  int
 	Problem ProblemDocument

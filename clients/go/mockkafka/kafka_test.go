@@ -127,9 +127,9 @@ func TestAWaitThatEndsSaysWhatThereIs(t *testing.T) {
 	kafka := mockkafka.Start(t)
 	kafka.Produce("orders", "coffee")
 	for expected, wait := range map[string]func(*mockkafka.Kafka){
-		`topic "orders" had 1 of 2 records`: func(k *mockkafka.Kafka) { k.Produce("orders", "tea"); k.WaitForRecords("orders", 2) },
-		`no record of topic "invoices"`:     func(k *mockkafka.Kafka) { k.WaitForRecords("invoices", 1) },
-		`no request that fits {"api":"Fetch","kind":"request"} in 10ms; the last ones:` + "\n  none": func(k *mockkafka.Kafka) {
+		`topic 'orders' had 1 of 2 records in 0.01 s`: func(k *mockkafka.Kafka) { k.Produce("orders", "tea"); k.WaitForRecords("orders", 2) },
+		`topic 'invoices' did not exist`:              func(k *mockkafka.Kafka) { k.WaitForRecords("invoices", 1) },
+		`no request with api='Fetch' in 0.01 s, and no request at all`: func(k *mockkafka.Kafka) {
 			k.WaitForRequest(mockkafka.RequestFilter{API: "Fetch"})
 		},
 		`group "billing" was not stable`: func(k *mockkafka.Kafka) { k.WaitForStable("billing", 1) },

@@ -299,6 +299,17 @@ func (a *Admin) RemoveFault(ctx context.Context, id int64) error {
 	return a.Do(ctx, "DELETE", path("/v1/faults/%v", id), nil, nil, nil)
 }
 
+// ListNearMissesOfFault: List why a rule does not fire, and the requests that come nearest to its
+// conditions.
+//
+// Requests on which it fired are left out. A Fetch names only what has changed in its session.
+//
+// It sends GET /v1/faults/{id}/near-misses.
+func (a *Admin) ListNearMissesOfFault(ctx context.Context, id int64) (result NearMissesView, err error) {
+	err = a.Do(ctx, "GET", path("/v1/faults/%v/near-misses", id), nil, nil, &result)
+	return result, err
+}
+
 // ReleaseHeld: Have requests that a rule holds go on, the oldest first.
 //
 // Without `count` all go on, and the rule holds no others. What the requests do, and their
@@ -322,10 +333,11 @@ type WaitForFaultQuery struct {
 // WaitForFault: Return the rule when it has fired, and holds requests, as often as the query
 // says.
 //
-// Null after the timeout. What to wait for, and how long, in ms of real time.
+// After the timeout 408 with the reasons, and the requests that come nearest to its conditions.
+// What to wait for, and how long, in ms of real time.
 //
 // It sends GET /v1/faults/{id}/wait.
-func (a *Admin) WaitForFault(ctx context.Context, id int64, query WaitForFaultQuery) (result *FaultView, err error) {
+func (a *Admin) WaitForFault(ctx context.Context, id int64, query WaitForFaultQuery) (result FaultView, err error) {
 	err = a.Do(ctx, "GET", path("/v1/faults/%v/wait", id), query, nil, &result)
 	return result, err
 }
@@ -525,6 +537,7 @@ func (a *Admin) ClearRequests(ctx context.Context) error {
 type ListRequestsQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
 	Group      string    `json:"group,omitempty"`
 	ClientID   string    `json:"client_id,omitempty"`
 	User       string    `json:"user,omitempty"`
@@ -549,12 +562,13 @@ type ListRequestsQuery struct {
 // fit.
 //
 // Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since`
-// is the number of the last line already seen, `since_ms` a time of the broker's clock. The
-// newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated
-// by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
+// is the number of the last line already seen, `since_ms` a time of the broker's clock. With
+// `topic` too, `partition` is one of that topic. The newest lines that fit, at most `limit`.
+// `fields` are the fields of a request to list, separated by commas; it decides instead of
+// `bodies`. A message is decoded only for a field that needs it.
 //
 // It sends GET /v1/requests.
-func (a *Admin) ListRequests(ctx context.Context, query ListRequestsQuery) (result []map[string]any, err error) {
+func (a *Admin) ListRequests(ctx context.Context, query ListRequestsQuery) (result []RequestView, err error) {
 	err = a.Do(ctx, "GET", "/v1/requests", query, nil, &result)
 	return result, err
 }
@@ -563,6 +577,7 @@ func (a *Admin) ListRequests(ctx context.Context, query ListRequestsQuery) (resu
 type FollowRequestsQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
 	Group      string    `json:"group,omitempty"`
 	ClientID   string    `json:"client_id,omitempty"`
 	User       string    `json:"user,omitempty"`
@@ -588,9 +603,10 @@ type FollowRequestsQuery struct {
 // `since` the stream begins with the lines in the journal. A client that reads too slowly gets an
 // event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in
 // any case, with or without `_`. `since` is the number of the last line already seen, `since_ms`
-// a time of the broker's clock. As for all lines; with `interval_ms` at least so many ms pass
-// between two parts. Each part then has the newest events, at most 40, and the older ones are
-// lost: so a follower costs a busy cluster little.
+// a time of the broker's clock. With `topic` too, `partition` is one of that topic. As for all
+// lines; with `interval_ms` at least so many ms pass between two parts. Each part then has the
+// newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster
+// little.
 //
 // It sends GET /v1/requests/events.
 func (a *Admin) FollowRequests(ctx context.Context, query FollowRequestsQuery) (result io.ReadCloser, err error) {
@@ -602,6 +618,7 @@ func (a *Admin) FollowRequests(ctx context.Context, query FollowRequestsQuery) (
 type ExportRequestsQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
 	Group      string    `json:"group,omitempty"`
 	ClientID   string    `json:"client_id,omitempty"`
 	User       string    `json:"user,omitempty"`
@@ -623,7 +640,8 @@ type ExportRequestsQuery struct {
 // ExportRequests: Export all lines that fit, as one JSON document per line.
 //
 // Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since`
-// is the number of the last line already seen, `since_ms` a time of the broker's clock.
+// is the number of the last line already seen, `since_ms` a time of the broker's clock. With
+// `topic` too, `partition` is one of that topic.
 //
 // It sends GET /v1/requests/export.
 func (a *Admin) ExportRequests(ctx context.Context, query ExportRequestsQuery) (result []byte, err error) {
@@ -631,10 +649,48 @@ func (a *Admin) ExportRequests(ctx context.Context, query ExportRequestsQuery) (
 	return result, err
 }
 
+// ListNearMissesQuery has the parameters of ListNearMisses; those that are not set are not sent.
+type ListNearMissesQuery struct {
+	API        API       `json:"api,omitempty"`
+	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
+	Group      string    `json:"group,omitempty"`
+	ClientID   string    `json:"client_id,omitempty"`
+	User       string    `json:"user,omitempty"`
+	Broker     *int      `json:"broker,omitempty"`
+	Connection *int64    `json:"connection,omitempty"`
+	Error      ErrorCode `json:"error,omitempty"`
+	// One of closed delayed held no_response refused responded waiting.
+	Outcome string `json:"outcome,omitempty"`
+	// One of connection disconnect request.
+	Kind    string `json:"kind,omitempty"`
+	Fault   string `json:"fault,omitempty"`
+	Denied  *bool  `json:"denied,omitempty"`
+	Since   int64  `json:"since,omitempty"`
+	SinceMS int64  `json:"since_ms,omitempty"`
+	// By default true.
+	Bodies *bool `json:"bodies,omitempty"`
+}
+
+// ListNearMisses: List the requests that come nearest to a query, and the fields in which they
+// differ.
+//
+// Requests that fit the query are left out. `bodies` has no effect. Which lines: all set values
+// must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last
+// line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is
+// one of that topic.
+//
+// It sends GET /v1/requests/near-misses.
+func (a *Admin) ListNearMisses(ctx context.Context, query ListNearMissesQuery) (result NearMissesView, err error) {
+	err = a.Do(ctx, "GET", "/v1/requests/near-misses", query, nil, &result)
+	return result, err
+}
+
 // ExportPCAPQuery has the parameters of ExportPCAP; those that are not set are not sent.
 type ExportPCAPQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
 	Group      string    `json:"group,omitempty"`
 	ClientID   string    `json:"client_id,omitempty"`
 	User       string    `json:"user,omitempty"`
@@ -660,8 +716,8 @@ type ExportPCAPQuery struct {
 // 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have
 // passwords or tokens, and those whose frame the journal has not kept. Which lines: all set
 // values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the
-// last line already seen, `since_ms` a time of the broker's clock. With `secrets` also the frames
-// of APIs that may have passwords or tokens.
+// last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition`
+// is one of that topic. With `secrets` also the frames of APIs that may have passwords or tokens.
 //
 // It sends GET /v1/requests/pcap.
 func (a *Admin) ExportPCAP(ctx context.Context, query ExportPCAPQuery) (result []byte, err error) {
@@ -681,6 +737,7 @@ func (a *Admin) GetJournal(ctx context.Context) (result JournalStatus, err error
 type WaitForRequestQuery struct {
 	API        API       `json:"api,omitempty"`
 	Topic      string    `json:"topic,omitempty"`
+	Partition  *int      `json:"partition,omitempty"`
 	Group      string    `json:"group,omitempty"`
 	ClientID   string    `json:"client_id,omitempty"`
 	User       string    `json:"user,omitempty"`
@@ -705,12 +762,13 @@ type WaitForRequestQuery struct {
 // one.
 //
 // A request fits as soon as it is received; use `outcome=responded` to wait for its response.
-// Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with
-// or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the
-// broker's clock. How long to wait, in ms of real time.
+// After the timeout 408 with the requests that come nearest. Which lines: all set values must
+// fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line
+// already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of
+// that topic. How long to wait, in ms of real time.
 //
 // It sends GET /v1/requests/wait.
-func (a *Admin) WaitForRequest(ctx context.Context, query WaitForRequestQuery) (result map[string]any, err error) {
+func (a *Admin) WaitForRequest(ctx context.Context, query WaitForRequestQuery) (result RequestView, err error) {
 	err = a.Do(ctx, "GET", "/v1/requests/wait", query, nil, &result)
 	return result, err
 }
@@ -727,7 +785,7 @@ type GetRequestQuery struct {
 // `secrets` also the frames of APIs that may have passwords or tokens.
 //
 // It sends GET /v1/requests/{number}.
-func (a *Admin) GetRequest(ctx context.Context, number int64, query GetRequestQuery) (result map[string]any, err error) {
+func (a *Admin) GetRequest(ctx context.Context, number int64, query GetRequestQuery) (result RequestView, err error) {
 	err = a.Do(ctx, "GET", path("/v1/requests/%v", number), query, nil, &result)
 	return result, err
 }
@@ -1112,10 +1170,11 @@ type WaitForRecordsQuery struct {
 	TimeoutMS *int `json:"timeout_ms,omitempty"`
 }
 
-// WaitForRecords: Return records as soon as there are `count` of them, or null after the timeout.
+// WaitForRecords: Return records as soon as there are `count` of them.
 //
 // The topic need not exist yet. The other values of the query are those of `GET
-// /v1/topics/{name}/records`, and the response is the same. The records to return: from `offset`
+// /v1/topics/{name}/records`, and the response is the same. After the timeout 408 with the number
+// of records, and the Produce requests that come nearest. The records to return: from `offset`
 // on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each
 // partition from the first one on that has this timestamp or a later one, and is not before
 // `offset`. `read_committed` omits those of aborted transactions, and all from the first open
@@ -1123,7 +1182,7 @@ type WaitForRecordsQuery struct {
 // and how long to wait. `timeout_ms` is in ms of real time.
 //
 // It sends GET /v1/topics/{name}/records/wait.
-func (a *Admin) WaitForRecords(ctx context.Context, name string, query WaitForRecordsQuery) (result *RecordsView, err error) {
+func (a *Admin) WaitForRecords(ctx context.Context, name string, query WaitForRecordsQuery) (result RecordsView, err error) {
 	err = a.Do(ctx, "GET", path("/v1/topics/%v/records/wait", name), query, nil, &result)
 	return result, err
 }

@@ -8,15 +8,17 @@ const Version = "0.1.0"
 // ProblemDocument: The reason why a request was refused, and what to do.
 //
 // `detail` has all of it for people who use HTTP. `reason`, `at` (where in the input) and
-// `remedy` have its parts for other interfaces, which say it in their own words.
+// `remedy` have its parts for other interfaces, which say it in their own words. `nearest` are
+// the near misses of what was waited for (status 408), one line each.
 type ProblemDocument struct {
-	Title  string          `json:"title"`
-	Status int64           `json:"status"`
-	Detail string          `json:"detail"`
-	Reason string          `json:"reason"`
-	At     *string         `json:"at,omitempty"`
-	Remedy *RemedyDocument `json:"remedy,omitempty"`
-	Type   string          `json:"type,omitempty"`
+	Title   string          `json:"title"`
+	Status  int64           `json:"status"`
+	Detail  string          `json:"detail"`
+	Reason  string          `json:"reason"`
+	At      *string         `json:"at,omitempty"`
+	Remedy  *RemedyDocument `json:"remedy,omitempty"`
+	Nearest []string        `json:"nearest,omitempty"`
+	Type    string          `json:"type,omitempty"`
 }
 
 // RemedyDocument: The operation that helps: `METHOD PATH EFFECT`, such as `GET /v1/groups lists
@@ -27,6 +29,60 @@ type RemedyDocument struct {
 	Path        string         `json:"path"`
 	Arguments   map[string]any `json:"arguments"`
 	Effect      string         `json:"effect"`
+}
+
+// RequestView: A line of the journal: a request and its outcome, or what happened to a
+// connection.
+//
+// The kind `connection` is a new connection that a rule refused or delayed, `disconnect` the end
+// of a connection; both lack what only requests have. Times are ms of the cluster's clock, but
+// `duration_us` is real time. `request` and `response` are the decoded messages with the names of
+// Kafka's schemas in snake case, `errors` the names of all error codes in the response, or the
+// number of one without a name. `fault` is what rules did, and `denials` what was not allowed.
+type RequestView struct {
+	// One of connection disconnect request.
+	Kind          string  `json:"kind"`
+	Number        int64   `json:"number"`
+	ReceivedMS    int64   `json:"received_ms"`
+	Broker        int     `json:"broker"`
+	ClientHost    string  `json:"client_host"`
+	Connection    *int64  `json:"connection,omitempty"`
+	ClientID      *string `json:"client_id,omitempty"`
+	User          string  `json:"user,omitempty"`
+	Listener      *string `json:"listener,omitempty"`
+	API           API     `json:"api,omitempty"`
+	Version       *int64  `json:"version,omitempty"`
+	CorrelationID *int64  `json:"correlation_id,omitempty"`
+	// One of waiting held responded no_response closed refused delayed.
+	Outcome               string           `json:"outcome,omitempty"`
+	CloseReason           *string          `json:"close_reason,omitempty"`
+	Reason                string           `json:"reason,omitempty"`
+	Peer                  string           `json:"peer,omitempty"`
+	DelayMS               *int64           `json:"delay_ms,omitempty"`
+	DurationUS            *int64           `json:"duration_us,omitempty"`
+	ThrottleTimeMS        int64            `json:"throttle_time_ms,omitempty"`
+	Muted                 bool             `json:"muted,omitempty"`
+	ShadowThrottleTimesMS map[string]int64 `json:"shadow_throttle_times_ms,omitempty"`
+	Fault                 *string          `json:"fault,omitempty"`
+	Denials               []DenialView     `json:"denials,omitempty"`
+	RequestBytes          *int64           `json:"request_bytes,omitempty"`
+	ResponseBytes         *int64           `json:"response_bytes,omitempty"`
+	Topics                []string         `json:"topics,omitempty"`
+	Groups                []string         `json:"groups,omitempty"`
+	TransactionalIDs      []string         `json:"transactional_ids,omitempty"`
+	Errors                []string         `json:"errors,omitempty"`
+	Request               any              `json:"request,omitempty"`
+	Response              any              `json:"response,omitempty"`
+	RequestHex            *string          `json:"request_hex,omitempty"`
+	ResponseHex           *string          `json:"response_hex,omitempty"`
+}
+
+// DenialView: An operation that a request was not allowed to do, and the rule that decided, if
+// any.
+type DenialView struct {
+	Operation    string `json:"operation"`
+	ResourceType string `json:"resource_type"`
+	ResourceName string `json:"resource_name"`
 }
 
 // HealthView: Health of the service; `status` is always `ok`.
@@ -420,6 +476,34 @@ type FaultRule struct {
 	DelayConnectionMS *int64 `json:"delay_connection_ms,omitempty"`
 }
 
+// NearMissesView: The nearest requests, of the newest 1000, with the fewest differences first; at
+// most five.
+//
+// `reasons` say why a rule cannot fire, or has not fired on requests that it matched.
+type NearMissesView struct {
+	Reasons    []string       `json:"reasons"`
+	NearMisses []NearMissView `json:"near_misses"`
+}
+
+// NearMissView: Some requests that differ from the conditions alike.
+//
+// `number` is that of the newest, `count` how many there are, and `held` how many of the
+// conditions they fit. `text` says all of it in one line.
+type NearMissView struct {
+	Number      int64            `json:"number"`
+	Count       int64            `json:"count"`
+	Held        int64            `json:"held"`
+	Differences []DifferenceView `json:"differences"`
+	Text        string           `json:"text"`
+}
+
+// DifferenceView: A condition that a request does not fit: the name of the field, and how it
+// differs.
+type DifferenceView struct {
+	Field string `json:"field"`
+	Text  string `json:"text"`
+}
+
 // ReleaseBody: How many requests go on; by default all.
 type ReleaseBody struct {
 	Count *int64 `json:"count,omitempty"`
@@ -708,8 +792,8 @@ type GroupsPage struct {
 //
 // `total` is how many lines were found.
 type RequestsPage struct {
-	Total    int64            `json:"total"`
-	Requests []map[string]any `json:"requests"`
+	Total    int64         `json:"total"`
+	Requests []RequestView `json:"requests"`
 }
 
 // TopicsPage: A page of topics in the order they were created; `total` is how many were found.

@@ -12,15 +12,6 @@ final class Generator {
     // Any number is a valid API and error code, so these take any text besides Kafka's names.
     static final OPEN_ENUMS = [api: 'Api', error: 'ErrorCode']
 
-    // A line of the journal, which the document has as an object with any fields.
-    static final LINE = [number: 'integer', kind: 'string', received_ms: 'integer', broker: 'integer', outcome: 'string',
-        connection: 'integer', client_host: 'string', peer: 'string', client_id: 'string', user: 'string', listener: 'string',
-        api: 'string', version: 'integer', correlation_id: 'integer', close_reason: 'string', reason: 'string',
-        duration_us: 'integer', throttle_time_ms: 'integer', muted: 'boolean', fault: 'string', request_bytes: 'integer',
-        response_bytes: 'integer', topics: 'array', groups: 'array', transactional_ids: 'array', errors: 'array',
-        request: 'object', response: 'object']
-    static final LINE_DEFAULTS = [kind: 'request', muted: false, throttle_time_ms: 0]
-
     final Map document
     final File folder
     final Set<String> sent = []
@@ -32,7 +23,6 @@ final class Generator {
     }
 
     void run() {
-        addLines()
         noteIntegers('', document)
         operations().each { it.requestBody?.content?.values()?.each { media -> noteSent(media.schema) } }
         folder.mkdirs()
@@ -42,27 +32,6 @@ final class Generator {
         write('ErrorCode', openEnum('ErrorCode', 'An error code of Kafka.', rule.error.enum))
         operations().findAll { returnType(it) != null && queryOf(it) }.each { write(queryName(it), queryClass(it)) }
         write('AdminApi', adminApi())
-    }
-
-    /** Give the lines of the journal a schema of their own. */
-    void addLines() {
-        def properties = LINE.collectEntries { name, type ->
-            def isFixed = name in ['number', 'received_ms', 'broker']
-            def values = type == 'array' ? [items: [type: 'string'], default: []] : LINE_DEFAULTS.containsKey(name) ? [default: LINE_DEFAULTS[name]] : [:]
-            [name, isFixed || values ? [type: type] + values : [anyOf: [[type: type], [type: 'null']]]]
-        }
-        schemas().RequestView = [description: '''A request that the cluster received, and its outcome.
-
-            The outcome is `waiting`, `responded`, `no_response` or `closed`. `request` and `response` are the
-            decoded messages, with the names of Kafka's schemas. The kind `connection` is a new connection that a
-            rule refused or delayed, `disconnect` the end of a connection; both lack what only requests have.''',
-            properties: properties, required: ['number', 'received_ms', 'broker']]
-        def line = ['$ref': '#/components/schemas/RequestView']
-        schemas().RequestsPage.properties.requests.items = line
-        operations().findAll { it.operationId in ['list_requests', 'wait_for_request', 'get_request'] }.each {
-            def media = it.responses['200'].content['application/json']
-            if (media.schema.items) { media.schema.items = line } else { media.schema = line }
-        }
     }
 
     // What the document says ---------------------------------------------------------------------

@@ -60,6 +60,13 @@ export class MockKafkaError extends Error {
   }
 }
 
+/** What a method waited for did not happen. The message says what there is instead, and the near misses. */
+export class WaitTimeoutError extends Error {
+  override readonly name = 'WaitTimeoutError';
+}
+
+const WAITED_TOO_LONG = 408;
+
 /** A client of the admin port at `url`. Its idle connections do not keep the program running. */
 export class AdminPort {
   readonly #agent = new Agent({ keepAlive: true });
@@ -71,7 +78,8 @@ export class AdminPort {
 
   /**
    * Send a request, such as `ask('PUT', '/v1/brokers/{node_id}/advertised', { path: { node_id: 1 }, body })`.
-   * @throws MockKafkaError if the cluster refuses it, Error if there is no response
+   * @throws MockKafkaError if the cluster refuses it, WaitTimeoutError if it waited for something that did not happen,
+   *   Error if there is no response
    */
   async ask<M extends Method, P extends PathOf<M>>(
     method: M,
@@ -91,6 +99,8 @@ export class AdminPort {
     const text = type.endsWith('pcap') ? '' : content.toString();
     const is_json = type.includes('json') && !type.includes('ndjson');
     const value = text && is_json ? JSON.parse(text) : text;
+    if (status === WAITED_TOO_LONG && is_json)
+      throw new WaitTimeoutError([value.reason, ...(value.nearest ?? [])].join('\n  '));
     if (status >= 400)
       throw new MockKafkaError(status, is_json ? value : { status, title: '', reason: text, detail: text });
     return (type.endsWith('pcap') ? content : text ? value : undefined) as Output<Operation<M, P>>;

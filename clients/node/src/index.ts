@@ -1,4 +1,4 @@
-export { MockKafkaError } from './admin_port.js';
+export { MockKafkaError, WaitTimeoutError } from './admin_port.js';
 export type * from './admin_schema.js';
 export { StartError, type StartOptions } from './cluster_command.js';
 export { Fault, Hold, WaitTimeoutError, type When } from './fault.js';

@@ -10,6 +10,9 @@ use ureq::{Agent, Body};
 /// Longer than any operation waits.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(660);
 
+/// The status of a wait that ended without what was waited for.
+const WAITED_TOO_LONG: u16 = 408;
+
 /// A client of the admin port. Its methods are the operations of the port; threads may share it.
 #[derive(Clone, Debug)]
 pub struct Admin {
@@ -96,10 +99,13 @@ impl Admin {
             return Ok(body);
         }
         let text = body.read_to_string().unwrap_or_default();
-        let problem = serde_json::from_str(&text).unwrap_or_else(|_| ProblemDocument {
+        let problem: ProblemDocument = serde_json::from_str(&text).unwrap_or_else(|_| ProblemDocument {
             detail: format!("{method} {path}: {status} {text}"),
             ..Default::default()
         });
+        if status.as_u16() == WAITED_TOO_LONG {
+            return Err(Error::Timeout(problem.detail));
+        }
         Err(Error::Refused { status: status.as_u16(), problem: Box::new(problem) })
     }
 }

@@ -9,7 +9,8 @@ use std::io::Read;
 /// The reason why a request was refused, and what to do.
 ///
 /// `detail` has all of it for people who use HTTP. `reason`, `at` (where in the input) and `remedy`
-/// have its parts for other interfaces, which say it in their own words.
+/// have its parts for other interfaces, which say it in their own words. `nearest` are the near
+/// misses of what was waited for (status 408), one line each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProblemDocument {
     pub title: String,
@@ -20,6 +21,8 @@ pub struct ProblemDocument {
     pub at: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
 }
@@ -32,6 +35,86 @@ pub struct RemedyDocument {
     pub path: String,
     pub arguments: Value,
     pub effect: String,
+}
+
+/// A line of the journal: a request and its outcome, or what happened to a connection.
+///
+/// The kind `connection` is a new connection that a rule refused or delayed, `disconnect` the end
+/// of a connection; both lack what only requests have. Times are ms of the cluster's clock, but
+/// `duration_us` is real time. `request` and `response` are the decoded messages with the names of
+/// Kafka's schemas in snake case, `errors` the names of all error codes in the response, or the
+/// number of one without a name. `fault` is what rules did, and `denials` what was not allowed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestView {
+    pub kind: String,
+    pub number: i64,
+    pub received_ms: i64,
+    pub broker: i64,
+    pub client_host: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle_time_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub muted: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow_throttle_times_ms: Option<BTreeMap<String, i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denials: Option<Vec<DenialView>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_bytes: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_bytes: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactional_ids: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_hex: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_hex: Option<String>,
+}
+
+/// An operation that a request was not allowed to do, and the rule that decided, if any.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DenialView {
+    pub operation: String,
+    pub resource_type: String,
+    pub resource_name: String,
 }
 
 /// Health of the service; `status` is always `ok`.
@@ -891,6 +974,35 @@ impl FaultRule {
     }
 }
 
+/// The nearest requests, of the newest 1000, with the fewest differences first; at most five.
+///
+/// `reasons` say why a rule cannot fire, or has not fired on requests that it matched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NearMissesView {
+    pub reasons: Vec<String>,
+    pub near_misses: Vec<NearMissView>,
+}
+
+/// Some requests that differ from the conditions alike.
+///
+/// `number` is that of the newest, `count` how many there are, and `held` how many of the
+/// conditions they fit. `text` says all of it in one line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NearMissView {
+    pub number: i64,
+    pub count: i64,
+    pub held: i64,
+    pub differences: Vec<DifferenceView>,
+    pub text: String,
+}
+
+/// A condition that a request does not fit: the name of the field, and how it differs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DifferenceView {
+    pub field: String,
+    pub text: String,
+}
+
 /// How many requests go on; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseBody {
@@ -1286,7 +1398,7 @@ pub struct GroupsPage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestsPage {
     pub total: i64,
-    pub requests: Vec<Value>,
+    pub requests: Vec<RequestView>,
 }
 
 /// A page of topics in the order they were created; `total` is how many were found.
@@ -2080,6 +2192,8 @@ pub struct ListRequestsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -2120,6 +2234,11 @@ impl ListRequestsQuery {
     /// Sets `topic`.
     pub fn topic(mut self, value: impl Into<String>) -> Self {
         self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `group`.
@@ -2207,6 +2326,8 @@ pub struct FollowRequestsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -2245,6 +2366,11 @@ impl FollowRequestsQuery {
     /// Sets `topic`.
     pub fn topic(mut self, value: impl Into<String>) -> Self {
         self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `group`.
@@ -2327,6 +2453,8 @@ pub struct ExportRequestsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -2363,6 +2491,131 @@ impl ExportRequestsQuery {
     /// Sets `topic`.
     pub fn topic(mut self, value: impl Into<String>) -> Self {
         self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
+        self
+    }
+    /// Sets `group`.
+    pub fn group(mut self, value: impl Into<String>) -> Self {
+        self.group = Some(value.into());
+        self
+    }
+    /// Sets `client_id`.
+    pub fn client_id(mut self, value: impl Into<String>) -> Self {
+        self.client_id = Some(value.into());
+        self
+    }
+    /// Sets `user`.
+    pub fn user(mut self, value: impl Into<String>) -> Self {
+        self.user = Some(value.into());
+        self
+    }
+    /// Sets `broker`.
+    pub fn broker(mut self, value: impl Into<i64>) -> Self {
+        self.broker = Some(value.into());
+        self
+    }
+    /// Sets `connection`.
+    pub fn connection(mut self, value: impl Into<i64>) -> Self {
+        self.connection = Some(value.into());
+        self
+    }
+    /// Sets `error`.
+    pub fn error(mut self, value: impl Into<String>) -> Self {
+        self.error = Some(value.into());
+        self
+    }
+    /// Sets `outcome`.
+    pub fn outcome(mut self, value: impl Into<String>) -> Self {
+        self.outcome = Some(value.into());
+        self
+    }
+    /// Sets `kind`.
+    pub fn kind(mut self, value: impl Into<String>) -> Self {
+        self.kind = Some(value.into());
+        self
+    }
+    /// Sets `fault`.
+    pub fn fault(mut self, value: impl Into<String>) -> Self {
+        self.fault = Some(value.into());
+        self
+    }
+    /// Sets `denied`.
+    pub fn denied(mut self, value: impl Into<bool>) -> Self {
+        self.denied = Some(value.into());
+        self
+    }
+    /// Sets `since`.
+    pub fn since(mut self, value: impl Into<i64>) -> Self {
+        self.since = Some(value.into());
+        self
+    }
+    /// Sets `since_ms`.
+    pub fn since_ms(mut self, value: impl Into<i64>) -> Self {
+        self.since_ms = Some(value.into());
+        self
+    }
+    /// Sets `bodies`.
+    pub fn bodies(mut self, value: impl Into<bool>) -> Self {
+        self.bodies = Some(value.into());
+        self
+    }
+}
+
+/// The parameters of `Admin::list_near_misses`; those that are not set are not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListNearMissesQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bodies: Option<bool>,
+}
+
+impl ListNearMissesQuery {
+    /// Sets `api`.
+    pub fn api(mut self, value: impl Into<String>) -> Self {
+        self.api = Some(value.into());
+        self
+    }
+    /// Sets `topic`.
+    pub fn topic(mut self, value: impl Into<String>) -> Self {
+        self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `group`.
@@ -2440,6 +2693,8 @@ pub struct ExportPcapQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -2478,6 +2733,11 @@ impl ExportPcapQuery {
     /// Sets `topic`.
     pub fn topic(mut self, value: impl Into<String>) -> Self {
         self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `group`.
@@ -2560,6 +2820,8 @@ pub struct WaitForRequestQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -2598,6 +2860,11 @@ impl WaitForRequestQuery {
     /// Sets `topic`.
     pub fn topic(mut self, value: impl Into<String>) -> Self {
         self.topic = Some(value.into());
+        self
+    }
+    /// Sets `partition`.
+    pub fn partition(mut self, value: impl Into<i64>) -> Self {
+        self.partition = Some(value.into());
         self
     }
     /// Sets `group`.
@@ -3305,6 +3572,15 @@ impl Admin {
         self.send("DELETE", &path("/v1/faults/{id}", &[&id]), None::<&()>, None::<&()>)
     }
 
+    /// List why a rule does not fire, and the requests that come nearest to its conditions.
+    ///
+    /// Requests on which it fired are left out. A Fetch names only what has changed in its session.
+    ///
+    /// It sends `GET /v1/faults/{id}/near-misses`.
+    pub fn list_near_misses_of_fault(&self, id: i64) -> Result<NearMissesView> {
+        self.send("GET", &path("/v1/faults/{id}/near-misses", &[&id]), None::<&()>, None::<&()>)
+    }
+
     /// Have requests that a rule holds go on, the oldest first.
     ///
     /// Without `count` all go on, and the rule holds no others. What the requests do, and their responses, are there before this returns.
@@ -3316,10 +3592,10 @@ impl Admin {
 
     /// Return the rule when it has fired, and holds requests, as often as the query says.
     ///
-    /// Null after the timeout. What to wait for, and how long, in ms of real time.
+    /// After the timeout 408 with the reasons, and the requests that come nearest to its conditions. What to wait for, and how long, in ms of real time.
     ///
     /// It sends `GET /v1/faults/{id}/wait`.
-    pub fn wait_for_fault(&self, id: i64, query: &WaitForFaultQuery) -> Result<Option<FaultView>> {
+    pub fn wait_for_fault(&self, id: i64, query: &WaitForFaultQuery) -> Result<FaultView> {
         self.send("GET", &path("/v1/faults/{id}/wait", &[&id]), Some(query), None::<&()>)
     }
 
@@ -3487,16 +3763,16 @@ impl Admin {
 
     /// List the newest requests, refused or delayed connections and disconnects that fit.
     ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
     ///
     /// It sends `GET /v1/requests`.
-    pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<Value>> {
+    pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<RequestView>> {
         self.send("GET", "/v1/requests", Some(query), None::<&()>)
     }
 
     /// Stream new and changed lines as server-sent events, named by their kind.
     ///
-    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. As for all lines; with `interval_ms` at least so many ms pass between two parts. Each part then has the newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster little.
+    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. As for all lines; with `interval_ms` at least so many ms pass between two parts. Each part then has the newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster little.
     ///
     /// It sends `GET /v1/requests/events`.
     pub fn follow_requests(&self, query: &FollowRequestsQuery) -> Result<Box<dyn Read>> {
@@ -3505,16 +3781,25 @@ impl Admin {
 
     /// Export all lines that fit, as one JSON document per line.
     ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic.
     ///
     /// It sends `GET /v1/requests/export`.
     pub fn export_requests(&self, query: &ExportRequestsQuery) -> Result<Vec<u8>> {
         self.send_for_bytes("GET", "/v1/requests/export", Some(query), None::<&()>)
     }
 
+    /// List the requests that come nearest to a query, and the fields in which they differ.
+    ///
+    /// Requests that fit the query are left out. `bodies` has no effect. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic.
+    ///
+    /// It sends `GET /v1/requests/near-misses`.
+    pub fn list_near_misses(&self, query: &ListNearMissesQuery) -> Result<NearMissesView> {
+        self.send("GET", "/v1/requests/near-misses", Some(query), None::<&()>)
+    }
+
     /// Export all requests that fit and their responses as a packet capture for Wireshark.
     ///
-    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `secrets` also the frames of APIs that may have passwords or tokens.
+    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. With `secrets` also the frames of APIs that may have passwords or tokens.
     ///
     /// It sends `GET /v1/requests/pcap`.
     pub fn export_pcap(&self, query: &ExportPcapQuery) -> Result<Vec<u8>> {
@@ -3530,10 +3815,10 @@ impl Admin {
 
     /// Return the first line that fits: an existing one, or the next new or changed one.
     ///
-    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null after the timeout. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. How long to wait, in ms of real time.
+    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. After the timeout 408 with the requests that come nearest. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. How long to wait, in ms of real time.
     ///
     /// It sends `GET /v1/requests/wait`.
-    pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<Option<Value>> {
+    pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<RequestView> {
         self.send("GET", "/v1/requests/wait", Some(query), None::<&()>)
     }
 
@@ -3542,7 +3827,7 @@ impl Admin {
     /// `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal has not kept the frame, or if it may have secrets and the query does not ask for them. With `secrets` also the frames of APIs that may have passwords or tokens.
     ///
     /// It sends `GET /v1/requests/{number}`.
-    pub fn get_request(&self, number: i64, query: &GetRequestQuery) -> Result<Value> {
+    pub fn get_request(&self, number: i64, query: &GetRequestQuery) -> Result<RequestView> {
         self.send("GET", &path("/v1/requests/{number}", &[&number]), Some(query), None::<&()>)
     }
 
@@ -3827,12 +4112,12 @@ impl Admin {
         self.send("GET", &path("/v1/topics/{name}/records/oldest", &[&name]), Some(query), None::<&()>)
     }
 
-    /// Return records as soon as there are `count` of them, or null after the timeout.
+    /// Return records as soon as there are `count` of them.
     ///
-    /// The topic need not exist yet. The other values of the query are those of `GET /v1/topics/{name}/records`, and the response is the same. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on. How many records there must be, from the start of the log on, and how long to wait. `timeout_ms` is in ms of real time.
+    /// The topic need not exist yet. The other values of the query are those of `GET /v1/topics/{name}/records`, and the response is the same. After the timeout 408 with the number of records, and the Produce requests that come nearest. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on. How many records there must be, from the start of the log on, and how long to wait. `timeout_ms` is in ms of real time.
     ///
     /// It sends `GET /v1/topics/{name}/records/wait`.
-    pub fn wait_for_records(&self, name: &str, query: &WaitForRecordsQuery) -> Result<Option<RecordsView>> {
+    pub fn wait_for_records(&self, name: &str, query: &WaitForRecordsQuery) -> Result<RecordsView> {
         self.send("GET", &path("/v1/topics/{name}/records/wait", &[&name]), Some(query), None::<&()>)
     }
 

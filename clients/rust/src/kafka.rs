@@ -113,10 +113,6 @@ impl MockKafka {
         self.timeout = timeout;
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     pub(crate) fn timeout_ms(&self) -> i64 {
         milliseconds(self.timeout)
     }

@@ -196,7 +196,9 @@ async def test_a_request_is_held_until_it_is_released() -> None:
 async def test_a_wait_ends_when_the_rule_fires_and_after_its_timeout() -> None:
     async with serving_site() as site:
         await site.ask("POST", "/v1/faults", json={"api": "Metadata", "delay_ms": 0})
-        assert await site.ask("GET", "/v1/faults/1/wait?timeout_ms=1") == (200, None)
+        status, problem = await site.ask("GET", "/v1/faults/1/wait?timeout_ms=1")
+        assert status == 408
+        assert problem["reason"] == "rule 1 (delay_ms 0) fired 0 of 1 in 0.001 s, and matched 0"
         status, view = await site.ask("GET", "/v1/faults/1/wait?fired=0")
         assert (status, view["fired"]) == (200, 0)
         waiting = asyncio.create_task(site.ask("GET", "/v1/faults/1/wait?fired=1"))

@@ -9,6 +9,7 @@ import pytest
 
 from broker.http_admin import event_feed, follow
 from broker.http_admin.follow import FollowQuery, export_requests, follow_requests, wait_for_request
+from broker.http_admin.operation import Problem
 from broker.http_admin.requests import JournalQuery, WaitQuery
 from broker.http_admin.state import Admin
 from tests.broker.cluster_builder import NOW_MS
@@ -69,9 +70,20 @@ async def test_a_response_can_be_waited_for() -> None:
     assert found["response"]["responses"]
 
 
-async def test_a_wait_that_times_out_returns_null() -> None:
+async def test_a_wait_that_times_out_is_a_problem_with_the_nearest_requests() -> None:
     admin = make_admin()
-    assert await wait_for_request(admin, WaitQuery(timeout_ms=1)) is None
+    query = WaitQuery(api="Produce", topic="a", timeout_ms=1)
+    with pytest.raises(Problem, match=r"no line with api='Produce', topic='a' in 0.001 s, and no"):
+        await wait_for_request(admin, query)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(produce_frame("b", 2) + metadata_frame(1))
+    with pytest.raises(Problem) as caught:
+        await wait_for_request(admin, query)
+    assert caught.value.status == 408
+    document = json.loads(caught.value.document())
+    assert document["reason"] == "no line with api='Produce', topic='a' in 0.001 s"
+    assert document["nearest"] == ["#1 Produce v9 of 'test': topic was 'b'"]
+    assert document["detail"].endswith("; nearest: #1 Produce v9 of 'test': topic was 'b'")
     assert listener_count(admin) == 0
 
 

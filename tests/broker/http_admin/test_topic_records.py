@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.faults import fault_rule
 from broker.http_admin import topic_records
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -35,8 +36,10 @@ from protocol.api_keys import ApiKey
 from protocol.pacing import paced
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_context
+from tests.broker.connection_driver import Client
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.snapshots import ORDERS, body_of
+from tests.broker.journal.journalled_cluster import produce_frame
 
 
 def store(admin: Admin, name: str, partition_index: int, *values: bytes | None) -> None:
@@ -274,19 +277,42 @@ async def test_a_waiting_request_returns_when_enough_records_are_there() -> None
         assert [record["value"]["text"] for record in view["records"]] == ["a", "b", "c"]
 
 
-async def test_a_wait_that_ends_without_the_records_returns_null() -> None:
+async def test_a_wait_that_ends_without_the_records_is_a_problem_with_their_number() -> None:
     admin = make_admin(1)
     query = WaitForRecordsQuery(timeout_ms=0)
-    assert await wait_for_records(admin, ORDERS, query) is None
+    absent = "topic 'orders' did not exist after 0 s; the cluster has no topic yet"
+    await check_problem(admin, query, absent)
+    create_topic(admin, NewTopicBody("order"))
+    await check_problem(admin, query, absent.replace("no topic yet", "order"))
     create_topic(admin, NewTopicBody("orders", 2))
     store(admin, "orders", 1, b"1", b"2")
-    assert await wait_for_records(admin, ORDERS, query) is not None
-    missing = (
-        WaitForRecordsQuery(count=3, timeout_ms=0),
-        WaitForRecordsQuery(partition=0, timeout_ms=0),
+    await wait_for_records(admin, ORDERS, query)
+    query = WaitForRecordsQuery(count=3, timeout_ms=0)
+    await check_problem(admin, query, "topic 'orders' had 2 of 3 records in 0 s")
+    query = WaitForRecordsQuery(partition=0, timeout_ms=0)
+    await check_problem(admin, query, "'orders'-0 had 0 of 1 records in 0 s")
+
+
+async def check_problem(admin: Admin, query: WaitForRecordsQuery, reason: str) -> None:
+    with pytest.raises(Problem) as caught:
+        await wait_for_records(admin, ORDERS, query)
+    assert (caught.value.status, caught.value.reason) == (408, reason)
+
+
+async def test_the_problem_has_the_produce_requests_that_failed_or_went_elsewhere() -> None:
+    admin = make_admin(1)
+    create_topic(admin, NewTopicBody("orders"))
+    rule = fault_rule(api="Produce", topic="orders", error="NOT_ENOUGH_REPLICAS")
+    admin.faults.add(rule, NOW_MS)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(produce_frame("order", 1) + produce_frame("orders", 2) + produce_frame("orders", 3))
+    with pytest.raises(Problem) as caught:
+        await wait_for_records(admin, ORDERS, WaitForRecordsQuery(timeout_ms=0))
+    assert caught.value.detail == (
+        "topic 'orders' had 0 of 1 records in 0 s"
+        "; nearest: #3 Produce v9 of 'test': error was NOT_ENOUGH_REPLICAS (2 times)"
+        "; #1 Produce v9 of 'test': topic was 'order', error was UNKNOWN_TOPIC_OR_PARTITION"
     )
-    for query in missing:
-        assert await wait_for_records(admin, ORDERS, query) is None
 
 
 async def test_a_wait_counts_what_a_reader_sees(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,5 +324,8 @@ async def test_a_wait_counts_what_a_reader_sees(monkeypatch: pytest.MonkeyPatch)
             store(admin, "orders", index, b"1", b"2", b"3")
     admin.cluster.delete_records_before(admin.partition("orders", 0), 4, NOW_MS)
     for count, is_there in ((41, True), (42, False)):
-        view = await wait_for_records(admin, ORDERS, WaitForRecordsQuery(count=count, timeout_ms=0))
-        assert (view is not None) is is_there
+        query = WaitForRecordsQuery(count=count, timeout_ms=0)
+        if is_there:
+            await wait_for_records(admin, ORDERS, query)
+        else:
+            await check_problem(admin, query, "topic 'orders' had 41 of 42 records in 0 s")

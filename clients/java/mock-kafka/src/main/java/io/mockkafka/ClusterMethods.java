@@ -46,6 +46,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 
@@ -58,7 +59,7 @@ import org.apache.kafka.common.TopicPartition;
 public abstract class ClusterMethods {
     static final Duration WAIT = Duration.ofSeconds(10);
     private static final int RECORDS_PER_RESPONSE = 10_000;
-    private static final int REQUESTS_IN_ERROR = 10;
+    private static final int WAITED_TOO_LONG = 408;
 
     /** For the clusters of this package. */
     ClusterMethods() {}
@@ -246,13 +247,20 @@ public abstract class ClusterMethods {
      */
     public List<StoredRecord> waitForRecords(String topic, int count, Duration timeout) {
         WaitForRecordsQuery query = new WaitForRecordsQuery().count(count).limit(1);
-        if (admin().waitForRecords(topic, query.timeoutMs(millis(timeout))) != null) {
-            return records(topic);
+        waited(() -> admin().waitForRecords(topic, query.timeoutMs(millis(timeout))));
+        return records(topic);
+    }
+
+    /** Return what an operation waits for, or throw an AssertionError that says what there is instead. */
+    private static <T> T waited(Supplier<T> operation) {
+        try {
+            return operation.get();
+        } catch (MockKafkaException error) {
+            if (error.status() == WAITED_TOO_LONG) {
+                throw new AssertionError(error.getMessage());
+            }
+            throw error;
         }
-        List<String> names = topics().stream().map(TopicView::name).collect(Collectors.toList());
-        throw new AssertionError(names.contains(topic)
-                ? topic + " had " + records(topic).size() + " of " + count + " records in " + timeout
-                : "topic " + topic + " did not exist after " + timeout + "; the cluster has " + names);
     }
 
     // Requests -----------------------------------------------------------------------------------
@@ -275,15 +283,10 @@ public abstract class ClusterMethods {
     /**
      * Return the first request that the query selects, as soon as there is one.
      *
-     * @throws AssertionError there was none for this long; the message has the last requests
+     * @throws AssertionError there was none for this long; the message has the nearest requests
      */
     public RequestView waitForRequest(WaitForRequestQuery query, Duration timeout) {
-        RequestView found = admin().waitForRequest(query.timeoutMs(millis(timeout)));
-        if (found == null) {
-            throw new AssertionError("no request with " + query.parameters() + " in " + timeout
-                    + "; the last requests:\n" + lastRequests(REQUESTS_IN_ERROR));
-        }
-        return found;
+        return waited(() -> admin().waitForRequest(query.timeoutMs(millis(timeout))));
     }
 
     /** Return the last requests as text, one per line, newest last. */

@@ -322,7 +322,7 @@ class MockKafkaTest {
         assertTrue(error.getMessage().contains("1 of 2 records"), error.getMessage());
         WaitForRequestQuery none = new WaitForRequestQuery().api(Api.PRODUCE);
         error = assertThrows(AssertionError.class, () -> kafka.waitForRequest(none, soon));
-        assertTrue(error.getMessage().contains("api=Produce"), error.getMessage());
+        assertTrue(error.getMessage().contains("api='Produce'"), error.getMessage());
         error = assertThrows(AssertionError.class, () -> kafka.waitForStable("billing", 1, soon));
         assertTrue(error.getMessage().contains("billing"), error.getMessage());
     }
