@@ -39,7 +39,7 @@ def run(world_class: type[World], seed: int) -> Report:
     try:
         return world_class(seed).run()
     except Exception as error:  # noqa: BLE001 - the other worlds still run
-        return Report(seed, [f"raised: {''.join(format_exception(error)[-4:])}"], 0, 0, 0)
+        return Report(seed, [f"raised: {''.join(format_exception(error)[-4:])}"], "", 0, 0)
 
 
 def main() -> int:
@@ -79,7 +79,7 @@ def main() -> int:
 def replay(world_class: type[World], seed: int) -> int:
     """Run one world and print its trace; return 1 if there is a violation."""
     report = world_class(seed, print).run()
-    print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
+    print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest}")
     print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
     return bool(report.violations)
 

@@ -7,9 +7,9 @@ from typing import Any
 from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
+from simulation.network import Network
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import Alteration, Deletion, History, Mutation, Place, QuotaChange
-from tests.simulation.network import Network
 from tests.simulation.virtual_time import Event
 
 REQUEST_TIMEOUT_MS = 1_000

@@ -11,9 +11,9 @@ from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.network import Network
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place
-from tests.simulation.network import Network
 from tests.simulation.streams_topology import StreamsTopology
 from tests.simulation.virtual_time import Event
 

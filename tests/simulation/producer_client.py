@@ -15,6 +15,7 @@ from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header
+from simulation.network import Network
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import (
     AcknowledgedBatch,
@@ -26,7 +27,6 @@ from tests.simulation.history import (
     SentRecord,
     Served,
 )
-from tests.simulation.network import Network
 from tests.simulation.virtual_time import Event
 
 
