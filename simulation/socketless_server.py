@@ -38,11 +38,12 @@ class ReportingTimerDriver(TimerDriver):
         super().__init__(timers, clock, turns)
         self._report = report
 
-    def _run_due(self) -> None:
-        try:
-            self._timers.run_due(self._clock.now_ms())
-        except Exception as error:  # noqa: BLE001 - reported
-            self._report(f"a timer failed: {''.join(format_exception(error))}")
+    def is_dead_after(self, timer: object) -> bool:
+        """Return whether an alarm of the loop would find nothing to do, then or ever."""
+        return timer is self._alarm and self._timers.is_idle
+
+    def _note_failure(self, error: Exception) -> None:
+        self._report(f"a timer failed: {''.join(format_exception(error))}")
 
 
 class SocketlessServer(Server):
@@ -69,9 +70,8 @@ class SocketlessServer(Server):
         """Have requests and timers use these turns."""
         self.dispatcher.turns = turns
         self.cluster.run_in_turns = turns.run_work
-        self.timer_driver = ReportingTimerDriver(
-            self.cluster.timers, self.clock, turns, self._report
-        )
+        driver = ReportingTimerDriver(self.cluster.timers, self.clock, turns, self._report)
+        self.timer_driver: ReportingTimerDriver = driver
         self.timer_driver.loop = self._loop
 
     async def open(self, broker: Broker) -> None:
