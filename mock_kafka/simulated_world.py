@@ -29,6 +29,7 @@ from mock_kafka.views import Request
 
 with quiet_imports():
     from simulation.network import NetworkConditions as NetworkConditions
+    from simulation.process import Process
     from simulation.world import World
 
 if TYPE_CHECKING:
@@ -127,6 +128,10 @@ class SimulatedWorld:
     def bootstrap_servers(self) -> str:
         """`HOST:PORT` of every broker, comma-separated. Only this world knows the hosts."""
         return self._world.bootstrap_servers
+
+    def process(self, coroutine: Coroutine[Any, Any, _T]) -> Process[_T]:
+        """Start a coroutine as a process, which `kill()` ends with its tasks and connections."""
+        return Process(coroutine)
 
     @property
     def network(self) -> NetworkConditions:

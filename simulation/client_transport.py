@@ -109,8 +109,8 @@ class ClientTransport(asyncio.Transport):
 
     def abort(self) -> None:
         """Close the connection; what was written may arrive."""
-        if not self._is_closing:
-            self._open_link.close()
+        if not self._is_closing and self._link is not None:
+            self._link.close()
             self._lose(None)
 
     def is_closing(self) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack, cast
 
 from simulation.client_transport import ClientTransport
 from simulation.network import Link, Network, ServerTransport, SocketAddress
+from simulation.process import CURRENT
 from simulation.waiting_tasks import describe_tasks
 
 START_MS = 1_700_000_000_000
@@ -238,7 +239,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> SimulatedTask[_T]:
         number = next(self._numbers)
         name = options.pop("name", None) or f"Task-{number}"
-        return SimulatedTask(coroutine, number, loop=self, name=name, **options)
+        task = SimulatedTask(coroutine, number, loop=self, name=name, **options)
+        process = CURRENT.get()
+        if process is not None:
+            process.note_task(task)
+        return task
 
     def create_future(self) -> asyncio.Future[Any]:
         """Return a future that hashes by its number."""
@@ -288,6 +293,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         protocol = protocol_factory()
         transport = ClientTransport(self, protocol, opened)
         address = _Address(host or CLIENT_HOST, int(port or 0))
+        process = CURRENT.get()
+        if process is not None:
+            process.note_transport(transport)
         transport.connect(self.network, CLIENT_HOST, address)
         try:
             await opened
