@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from random import Random
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from greenlet import getcurrent, greenlet
 
@@ -28,12 +28,9 @@ from mock_kafka.quiet_imports import quiet_imports
 from mock_kafka.views import Request
 
 with quiet_imports():
-    from simulation.network import NetworkConditions as NetworkConditions
+    from simulation.network import NetworkConditions
     from simulation.process import Process
     from simulation.world import World
-
-if TYPE_CHECKING:
-    from broker.http_admin.direct_port import DirectPort
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -50,9 +47,9 @@ SEED_ARGUMENT = "simulation_seed"
 class SimulatedControl(Control):
     """The operations of the admin port, carried out on the event loop of the simulation."""
 
-    def __init__(self, port: "DirectPort") -> None:
+    def __init__(self, world: World) -> None:
         super().__init__("simulated")
-        self._port = port
+        self._port = world.port
 
     def _exchange(
         self, method: str, target: str, data: bytes | None, _timeout_s: float
@@ -67,15 +64,15 @@ class SimulatedControl(Control):
         return response
 
 
-class _Worker(greenlet):
+class _Worker(greenlet):  # type: ignore[misc]  # greenlet has no types
     """Runs a method that is no coroutine; what it awaits is awaited by its parent."""
 
 
 class SimulatedCluster(ClusterMethods):
     """The methods of a simulated cluster."""
 
-    def __init__(self, port: "DirectPort") -> None:
-        self._control = SimulatedControl(port)
+    def __init__(self, world: World) -> None:
+        self._control = SimulatedControl(world)
 
     @property
     def control(self) -> Control:
@@ -118,7 +115,7 @@ class SimulatedWorld:
         """The seed that determines everything."""
         self.random: Random = world.random_of("user")
         """Random numbers that depend on the seed alone."""
-        self.kafka = SimulatedMethods(SimulatedCluster(world.port))
+        self.kafka = SimulatedMethods(SimulatedCluster(world))
         """The methods of `MockKafka.aio`: faults, brokers, records, requests and so on."""
 
     def __repr__(self) -> str:
@@ -194,7 +191,7 @@ def simulate(
     Raises:
         DeadlockError: nothing can ever happen again; the message has the tasks that wait.
         TimeLimitError: the limit was reached; the message has the tasks that wait.
-        BrokerBug: the broker raised an exception.
+        BrokerError: the broker raised an exception.
         RuntimeError: an event loop runs in this thread already.
 
     What the coroutine raises is raised, with a note of the seed.
@@ -251,7 +248,7 @@ def simulated(
         @wraps(test)
         def run(**fixtures: Any) -> None:
             seed = fixtures.pop(SEED_ARGUMENT)
-            conditions = None if network is None else network(Random(f"{seed}/conditions"))
+            conditions = None if network is None else network(Random(f"{seed}/conditions"))  # noqa: S311 - no secret
             result = simulate(
                 lambda world: test(world, **fixtures),
                 seed=seed,
@@ -268,7 +265,7 @@ def simulated(
         run.__signature__ = signature(test).replace(  # type: ignore[attr-defined]
             parameters=[*keywords, seed_parameter], return_annotation=None
         )
-        del run.__wrapped__  # type: ignore[attr-defined]  # pytest-asyncio would look at it
+        del run.__wrapped__  # pytest-asyncio would look at it
         run.simulated_seeds = seeds  # type: ignore[attr-defined]
         assert first is not None
         return run

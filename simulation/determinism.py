@@ -38,7 +38,7 @@ _MODULES = (
     "aiokafka.admin",
     "aiokafka.coordinator.assignors.sticky.sticky_assignor",
 )
-"""They are imported before the run if they are installed: one that is imported later is as usual."""
+"""They are imported before the run if they are installed; what is imported later is unchanged."""
 _BATCHES = "aiokafka.producer.message_accumulator"
 _PRODUCERS = "aiokafka.producer.producer"
 _PRODUCER_COUNT = "_PRODUCER_CLIENT_ID_SEQUENCE"
@@ -125,7 +125,9 @@ def _virtual_time(loop: SimulatedLoop) -> Iterator[None]:
     for name in ("monotonic", "perf_counter"):
         functions[name] = loop.time
         functions[f"{name}_ns"] = lambda: int(loop.time() * _NS)
-    changes = {name: here(virtual, getattr(time, name)) for name, virtual in functions.items()}
+    changes: dict[str, Any] = {
+        name: here(virtual, getattr(time, name)) for name, virtual in functions.items()
+    }
     with patch.multiple(time, **changes):
         yield
 

@@ -1,8 +1,8 @@
 """An asyncio event loop in virtual time, on a simulated network.
 
 A turn of the loop takes a microsecond. When no callback is ready, the time moves to the next timer
-at once. Timers of the same time run in the order in which they were set. There are no sockets, threads or processes:
-`create_connection` and `create_server` use the network, and an executor runs its function at once.
+at once. Timers of the same time run in the order in which they were set. There are no sockets,
+threads or processes: `create_connection` and `create_server` use the network, and an executor runs its function at once.
 Tasks and futures hash by their number, not by their address, so that a set of them has the same
 order in each run.
 """
@@ -16,7 +16,7 @@ from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar, TypeVarTuple, Unpack, cast
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 from simulation.client_transport import ClientTransport
 from simulation.network import Link, Network, ServerTransport, SocketAddress
@@ -92,15 +92,15 @@ class LoopTimeline:
         """The time now, in ms since the epoch."""
         return START_MS + int((self._loop.time() - START_S) * 1000 + 1e-6)
 
-    def at(self, time_ms: int, callback: Callable[[], None]) -> object:
+    def at(self, time_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
         """Call a function at a time, or soon if that has passed."""
         return self._loop.call_at(START_S + (time_ms - START_MS) / 1000, callback)
 
-    def after(self, delay_ms: int, callback: Callable[[], None]) -> object:
+    def after(self, delay_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
         """Call a function after a delay."""
         return self._loop.call_later(delay_ms / 1000, callback)
 
-    def call_soon(self, callback: Callable[[], None]) -> object:
+    def call_soon(self, callback: Callable[[], None]) -> asyncio.Handle:
         """Call a function after the current event."""
         return self._loop.call_soon(callback)
 
@@ -183,11 +183,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Move the time as a blocking call does: nothing else happens until then."""
         self._now_s += max(0.0, delay_s)
 
-    def call_at(  # type: ignore[override]
+    def call_at(
         self,
         when: float,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: Unpack[_Ts],
+        callback: Callable[[*_Ts], object],
+        *args: *_Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Schedule a call at a time of `time()`."""
@@ -239,7 +239,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> SimulatedTask[_T]:
         number = next(self._numbers)
         name = options.pop("name", None) or f"Task-{number}"
-        task = SimulatedTask(coroutine, number, loop=self, name=name, **options)
+        task: SimulatedTask[_T] = SimulatedTask(coroutine, number, loop=self, name=name, **options)
         process = CURRENT.get()
         if process is not None:
             process.note_task(task)
@@ -250,7 +250,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return SimulatedFuture(next(self._numbers), self)
 
     def run_in_executor(  # type: ignore[override]
-        self, _executor: Any, func: Callable[[Unpack[_Ts]], _T], *args: Unpack[_Ts]
+        self, _executor: Any, func: Callable[[*_Ts], _T], *args: *_Ts
     ) -> Awaitable[_T]:
         """Run a function now, and return a future with its result."""
         future: asyncio.Future[_T] = self.create_future()

@@ -25,6 +25,13 @@ class SocketAddress(Protocol):
         """Its port."""
 
 
+class Scheduled(Protocol):
+    """A scheduled call."""
+
+    def cancel(self) -> None:
+        """Cancel the call."""
+
+
 class Timeline(Protocol):
     """Virtual time, and what happens later in it."""
 
@@ -32,13 +39,13 @@ class Timeline(Protocol):
     def time_ms(self) -> int:
         """The time now, in ms since the epoch."""
 
-    def at(self, time_ms: int, callback: Callable[[], None]) -> object:
+    def at(self, time_ms: int, callback: Callable[[], None]) -> Scheduled:
         """Call a function at a time, or soon if that has passed."""
 
-    def after(self, delay_ms: int, callback: Callable[[], None]) -> object:
+    def after(self, delay_ms: int, callback: Callable[[], None]) -> Scheduled:
         """Call a function after a delay."""
 
-    def call_soon(self, callback: Callable[[], None]) -> object:
+    def call_soon(self, callback: Callable[[], None]) -> Scheduled:
         """Call a function after the current event."""
 
 

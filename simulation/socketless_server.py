@@ -71,7 +71,7 @@ class SocketlessServer(Server):
         self.dispatcher.turns = turns
         self.cluster.run_in_turns = turns.run_work
         driver = ReportingTimerDriver(self.cluster.timers, self.clock, turns, self._report)
-        self.timer_driver: ReportingTimerDriver = driver
+        self.timer_driver = self.reporting_driver = driver
         self.timer_driver.loop = self._loop
 
     async def open(self, broker: Broker) -> None:

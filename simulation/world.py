@@ -8,8 +8,6 @@ from random import Random
 from typing import Any, TypeVar
 from uuid import UUID
 
-import broker.faults.injector
-import broker.handlers
 from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
@@ -30,7 +28,7 @@ _END_S = 600.0
 """Virtual time that tasks have for their end after they were cancelled."""
 
 
-class BrokerBug(AssertionError):
+class BrokerError(AssertionError):
     """The broker raised an exception; the message is its traceback."""
 
 
@@ -72,7 +70,7 @@ class World:
         )
         server.timer_driver.alarm_s_max = inf
         server.dispatcher.journal.is_enabled = True
-        loop.is_dead = server.timer_driver.is_dead_after
+        loop.is_dead = server.reporting_driver.is_dead_after
         server.start()
         server.first_faults = tuple(rules_from_json(list(rules)))
         server.dispatcher.faults.add_all(server.first_faults, self._clock.now_ms())
@@ -80,7 +78,7 @@ class World:
 
     def random_of(self, name: str) -> Random:
         """Return random numbers that only the seed and this name determine."""
-        return Random(f"{self.seed}/{name}")
+        return Random(f"{self.seed}/{name}")  # noqa: S311 - no secret
 
     @property
     def bootstrap_servers(self) -> str:
@@ -99,7 +97,7 @@ class World:
         Raises:
             DeadlockError: it waits for what can never happen.
             TimeLimitError: the limit of virtual time was reached.
-            BrokerBug: the broker raised an exception.
+            BrokerError: the broker raised an exception.
         """
         level = log.level
         log.level = "critical"
@@ -107,7 +105,7 @@ class World:
             try:
                 result = self.loop.run_until_complete(main())
                 if self._bugs:
-                    raise BrokerBug("\n".join(self._bugs))
+                    raise BrokerError("\n".join(self._bugs))
                 return result
             finally:
                 _end_tasks(self.loop)
