@@ -20,6 +20,7 @@ from aiokafka.errors import (
 )
 
 from mock_kafka.simulated_world import SimulatedWorld, SimulationResult, simulate
+from simulation.process import Process
 from tests.simulation.aiokafka_chaos import BROKERS, FAULTS_S, Chaos, conditions_of
 from tests.simulation.aiokafka_mends import mended
 
@@ -274,16 +275,25 @@ async def _keep_member(world: SimulatedWorld, name: str, processed: Processed) -
             waiting = {process.task}
             await asyncio.wait(waiting, timeout=random.uniform(2, 12) if has_next else None)
             if process.task.done():
-                await process.task
+                await _end_of(process, processed.violations)
             elif random.random() < 0.5:
                 process.kill()
             else:
                 stopped.set()
-                await process.task
+                await _end_of(process, processed.violations)
     finally:
         if process is not None and not (process.is_killed or process.task.done()):
             stopped.set()
-            await process.task
+            await _end_of(process, processed.violations)
+
+
+async def _end_of(process: Process[None], violations: list[str]) -> None:
+    """Wait for the end of a process that nobody has cancelled."""
+    await asyncio.wait({process.task})
+    if process.task.cancelled():
+        violations.append("a client raised CancelledError, and nobody had cancelled it")
+    else:
+        await process.task
 
 
 async def _member(
@@ -378,7 +388,7 @@ async def _keep_processor(world: SimulatedWorld, partition: int, ends: list[str]
             processes.append(process)
             await asyncio.wait({process.task}, timeout=random.uniform(1, 8) if has_next else None)
             if process.task.done():
-                await process.task
+                await _end_of(process, ends)
                 await asyncio.sleep(0.2)
             elif random.random() < 0.7:
                 process.kill()
