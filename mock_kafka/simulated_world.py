@@ -221,7 +221,7 @@ def simulate(
     except Exception as error:
         error.add_note(
             f"seed {seed}, {world.virtual_s:g} virtual seconds after the start;"
-            f" simulate(..., seed={seed}) repeats it"
+            f" repeat it with simulate(..., seed={seed}), or pytest --mock-kafka-seed {seed}"
         )
         raise
 

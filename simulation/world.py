@@ -24,7 +24,7 @@ from simulation.socketless_server import SocketlessServer
 _T = TypeVar("_T")
 
 _NS_PER_S = 1_000_000_000
-_END_S = 600.0
+_END_S = 60.0
 """Virtual time that tasks have for their end after they were cancelled."""
 
 
