@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from simulation.network import Link, Network, SocketAddress
+from simulation.network import Link, Network
+from simulation.timeline import SocketAddress
 
 if TYPE_CHECKING:
     from simulation.event_loop import SimulatedLoop

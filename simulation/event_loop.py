@@ -19,8 +19,9 @@ from itertools import count
 from typing import Any, TypeVar, TypeVarTuple, cast
 
 from simulation.client_transport import ClientTransport
-from simulation.network import Link, Network, ServerTransport, SocketAddress
+from simulation.network import Link, Network, ServerTransport
 from simulation.process import CURRENT
+from simulation.timeline import SocketAddress
 from simulation.waiting_tasks import describe_tasks
 
 START_MS = 1_700_000_000_000

@@ -13,16 +13,16 @@ from typing import Any
 class _AnySet(type):
     """Every set of Python is an instance of these classes."""
 
-    _plain: type
+    _python_class: type
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls._plain)
+        return isinstance(instance, cls._python_class)
 
 
 class OrderedSet(builtins.set[Any], metaclass=_AnySet):
     """A set in the order of its elements' arrival."""
 
-    _plain = builtins.set
+    _python_class = builtins.set
 
     def __init__(self, elements: Iterable[Any] = ()) -> None:
         self._order: dict[Any, None] = dict.fromkeys(elements)
@@ -148,7 +148,7 @@ class OrderedSet(builtins.set[Any], metaclass=_AnySet):
 class OrderedFrozenSet(builtins.frozenset[Any], metaclass=_AnySet):
     """A frozen set in the order of its elements."""
 
-    _plain = builtins.frozenset
+    _python_class = builtins.frozenset
     _order: dict[Any, None]
 
     def __new__(cls, elements: Iterable[Any] = ()) -> "OrderedFrozenSet":

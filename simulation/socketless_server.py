@@ -20,7 +20,8 @@ from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.server import Server
 from broker.server.timer_driver import TimerDriver
 from broker.timers import Timers
-from simulation.network import Link, ServerTransport, SocketAddress
+from simulation.network import Link, ServerTransport
+from simulation.timeline import SocketAddress
 
 if TYPE_CHECKING:
     import asyncio

@@ -18,8 +18,9 @@ from broker.http_admin.state import Admin
 from broker.log import log
 from simulation.determinism import deterministic
 from simulation.event_loop import START_MS, DeadlockError, SimulatedLoop, TimeLimitError
-from simulation.network import Link, Network, NetworkConditions, ServerTransport, SocketAddress
+from simulation.network import Link, Network, NetworkConditions, ServerTransport
 from simulation.socketless_server import SocketlessServer
+from simulation.timeline import SocketAddress
 
 _T = TypeVar("_T")
 

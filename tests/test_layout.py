@@ -63,6 +63,7 @@ DECLARATIONS = {
     "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",
+    "simulation/timeline.py",
 }
 FUNCTION_LINES_MAX = 80
 HOT_LOOPS = {

@@ -60,6 +60,7 @@ class DirectPort:
             return problem.status, PROBLEM_TYPE, problem.document()
         return op.status, op.media_type or "", b"".join(parts)
 
+    @may_pause
     def respond_at_once(
         self, method: str, target: str, body: bytes | None
     ) -> tuple[int, str, bytes]:

@@ -7,7 +7,8 @@ from typing import Any
 from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
-from simulation.network import Network, Scheduled
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import Alteration, Deletion, History, Mutation, Place, QuotaChange
 

@@ -11,7 +11,8 @@ from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from simulation.network import Network, Scheduled
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place
 from tests.simulation.streams_topology import StreamsTopology

@@ -15,7 +15,8 @@ from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header
-from simulation.network import Network, Scheduled
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import (
     AcknowledgedBatch,

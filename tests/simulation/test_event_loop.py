@@ -170,6 +170,7 @@ def test_a_writer_waits_for_a_server_that_does_not_read(loop: SimulatedLoop) -> 
         await writer.drain()
         events.append("has written")
         writer.close()
+        await asyncio.sleep(1)
 
     loop.run_until_complete(main())
     assert events == ["reads", "has written"]

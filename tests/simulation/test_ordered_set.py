@@ -14,37 +14,39 @@ OPERATORS = ("__or__", "__sub__", "__and__", "__xor__", "__ror__", "__rsub__", "
 METHODS = ("union", "difference", "intersection", "symmetric_difference")
 UPDATES = ("update", "difference_update", "intersection_update", "symmetric_difference_update")
 KINDS = pytest.mark.parametrize(
-    ("ordered", "plain"), [(OrderedSet, set), (OrderedFrozenSet, frozenset)]
+    ("ordered", "python_set"), [(OrderedSet, set), (OrderedFrozenSet, frozenset)]
 )
 
 
 @KINDS
 @given(ELEMENTS, ELEMENTS)
 def test_results_equal_those_of_python(
-    ordered: Any, plain: Any, first: list[int], second: list[int]
+    ordered: Any, python_set: Any, first: list[int], second: list[int]
 ) -> None:
     for name in (*OPERATORS, *METHODS):
-        result = getattr(ordered(first), name)(plain(second))
-        assert result == getattr(plain(first), name)(plain(second))
+        result = getattr(ordered(first), name)(python_set(second))
+        assert result == getattr(python_set(first), name)(python_set(second))
         assert list(result) == list(dict.fromkeys(list(result)))
-    assert sorted(plain(second) | ordered(first)) == sorted(plain(second) | plain(first))
+    assert sorted(python_set(second) | ordered(first)) == sorted(
+        python_set(second) | python_set(first)
+    )
 
 
 @given(ELEMENTS, ELEMENTS)
 def test_changes_equal_those_of_python(first: list[int], second: list[int]) -> None:
     for name in UPDATES:
-        ordered, plain = OrderedSet(first), set(first)
+        ordered, python_set = OrderedSet(first), set(first)
         getattr(ordered, name)(second)
-        getattr(plain, name)(second)
-        assert set(list(ordered)) == plain == ordered
+        getattr(python_set, name)(second)
+        assert set(list(ordered)) == python_set == ordered
 
 
 @KINDS
 @given(ELEMENTS)
-def test_the_order_is_that_of_arrival(ordered: Any, plain: Any, elements: list[int]) -> None:
+def test_the_order_is_that_of_arrival(ordered: Any, python_set: Any, elements: list[int]) -> None:
     assert list(ordered(elements)) == list(dict.fromkeys(elements))
     assert list(copy.deepcopy(ordered(elements))) == list(dict.fromkeys(elements))
-    assert repr(ordered()) == repr(plain())
+    assert repr(ordered()) == repr(python_set())
 
 
 def test_elements_come_and_go() -> None:
