@@ -97,7 +97,7 @@ def test_tasks_that_run_without_end_are_found(
     monkeypatch.setattr("simulation.event_loop.TURNS_MAX", 1_000)
 
     async def spin() -> None:
-        while True:
+        while True:  # noqa: ASYNC110 - that is the test
             await asyncio.sleep(0)
 
     with pytest.raises(DeadlockError, match="tasks run without end: 1000 turns"):

@@ -1,5 +1,7 @@
 """A server without sockets takes clients at the addresses of its brokers only."""
 
+from asyncio import Protocol, get_running_loop
+
 import pytest
 
 from mock_kafka import ControlError
@@ -8,10 +10,6 @@ from mock_kafka.simulated_world import SimulatedWorld, simulate
 
 def test_a_stopped_broker_refuses_and_a_new_one_accepts() -> None:
     async def main(world: SimulatedWorld) -> list[str]:
-        from asyncio import (
-            Protocol,
-            get_running_loop,
-        )
 
         outcomes = []
         await world.kafka.stop_broker(1)
