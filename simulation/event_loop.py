@@ -3,8 +3,8 @@
 A turn of the loop takes a microsecond. When no callback is ready, the time moves to the next timer
 at once. Timers of the same time run in the order in which they were set. There are no sockets,
 threads or processes: `create_connection` and `create_server` use the network, and an executor runs
-its function at once. Tasks and futures hash by their number, not by their address, so that a set of them has the same
-order in each run.
+its function at once. Tasks and futures hash by their number, not by their address, so that a set of
+them has the same order in each run.
 """
 
 import asyncio

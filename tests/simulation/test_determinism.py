@@ -43,7 +43,7 @@ def test_everything_is_restored_even_after_an_error() -> None:
         ]
 
     before = looked_at()
-    with (
+    with (  # noqa: PT012 - the block is what raises
         pytest.raises(KeyError),
         deterministic(SimulatedLoop(1), random.Random(1), 1),
     ):
