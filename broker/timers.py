@@ -151,6 +151,18 @@ class Timers:
             ran_count += 1
         return ran_count
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left to do but periods in which periodic tasks would do nothing."""
+        if self.soon_calls:
+            return False
+        for _due_ms, _number, timer in self._heap:
+            if timer.callback is not None:
+                task = self.waiting_tasks.get(timer)
+                if task is None or task.next_work_ms() is not None:
+                    return False
+        return True
+
     def skip_idle(self, until_ms: int) -> None:
         """Leave out the periods up to `until_ms` in which periodic tasks would do nothing.
 

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
+    from mock_kafka.simulated_world import NetworkConditions as NetworkConditions
+    from mock_kafka.simulated_world import SimulatedWorld as SimulatedWorld
+    from mock_kafka.simulated_world import SimulationResult as SimulationResult
+    from mock_kafka.simulated_world import simulate as simulate
+    from mock_kafka.simulated_world import simulated as simulated
     from mock_kafka.views import CompactedPartition as CompactedPartition
     from mock_kafka.views import Metric as Metric
     from mock_kafka.views import Partition as Partition
@@ -65,6 +70,7 @@ _MODULES = {
     "InFlightRecords": "group_views",
     "Metric": "views",
     "MockKafka": "cluster",
+    "NetworkConditions": "simulated_world",
     "NotCovered": "audit",
     "Partition": "views",
     "Record": "views",
@@ -73,9 +79,13 @@ _MODULES = {
     "ShadowEvent": "views",
     "SharePartition": "group_views",
     "ShareSession": "group_views",
+    "SimulatedWorld": "simulated_world",
+    "SimulationResult": "simulated_world",
     "StartError": "broker_process",
     "Topic": "views",
     "Transaction": "views",
+    "simulate": "simulated_world",
+    "simulated": "simulated_world",
 }
 
 if not TYPE_CHECKING:  # it would allow any name

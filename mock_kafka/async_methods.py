@@ -17,7 +17,7 @@ def _in_thread(
 ) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
         try:
-            return await run_in_thread(method, self.cluster, *arguments, **named)
+            return await self._run(method, *arguments, **named)
         except Exception as error:  # noqa: BLE001 - raised again
             # Without the frames of the thread: the traceback has the line of the caller.
             raise error.with_traceback(None) from error.__cause__
@@ -31,6 +31,16 @@ class AsyncMethods:
 
     def __init__(self, cluster: ClusterMethods) -> None:
         self.cluster = cluster
+
+    async def _run(
+        self,
+        method: Callable[Concatenate[ClusterMethods, _P], _R],
+        /,
+        *arguments: _P.args,
+        **named: _P.kwargs,
+    ) -> _R:
+        """Return what a method of the cluster returns."""
+        return await run_in_thread(method, self.cluster, *arguments, **named)
 
     fail = _in_thread(ClusterMethods.fail)
     respond = _in_thread(ClusterMethods.respond)

@@ -36,7 +36,7 @@ _MARKER_ARGUMENTS = (
     "users",
     "ports",
 )
-_OPTIONS = ("brokers", "config", "faults", "log", "audit")
+_OPTIONS = ("brokers", "config", "faults", "log", "audit", "seed")
 _SHARED: Mapping[str, type[pytest.Collector]] = {
     "mock_kafka_module": pytest.Module,
     "mock_kafka_session": pytest.Session,
@@ -80,6 +80,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail a test if its clusters lost or duplicated acknowledged records"
         " (ini: mock_kafka_audit)",
     )
+    group.addoption(
+        "--mock-kafka-seed",
+        type=int,
+        action="append",
+        metavar="N",
+        help="run tests of @mock_kafka.simulated with this seed only; can be repeated",
+    )
     parser.addini("mock_kafka_brokers", "number of brokers of the fixture mock_kafka", default="1")
     parser.addini(
         "mock_kafka_config", "broker configuration, one KEY=VALUE per line", type="linelist"
@@ -114,6 +121,14 @@ def pytest_configure(config: pytest.Config) -> None:
         " config and faults are added to those for all tests; ports='new' refuses clients that a"
         " test before left behind",
     )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test of `@mock_kafka.simulated` once with each of its seeds."""
+    count = getattr(metafunc.function, "simulated_seeds", None)
+    if count is not None:
+        seeds = metafunc.config.getoption("mock_kafka_seed") or range(count)
+        metafunc.parametrize("simulation_seed", seeds)
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ PACKAGES = (
     "protocol",
     "quotas",
     "scenarios",
+    "simulation",
 )
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "types", "base"}
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -62,6 +63,7 @@ DECLARATIONS = {
     "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",
+    "simulation/timeline.py",
 }
 FUNCTION_LINES_MAX = 80
 HOT_LOOPS = {
@@ -73,7 +75,7 @@ HOT_LOOPS = {
 """Loops whose steps are inlined, for the time that each call takes."""
 HOT_LOOP_LINES_MAX = 90
 FILE_LINES_MAX = 450
-IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/", "scenarios/")
+IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/", "scenarios/", "simulation/")
 SHELLS = {
     "broker/cli.py",
     "broker/clock.py",

@@ -5,9 +5,8 @@ import hmac
 import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
-from functools import partial
 from hashlib import blake2b
-from inspect import isasyncgenfunction, iscoroutinefunction
+from inspect import isasyncgenfunction
 from ipaddress import ip_address
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
@@ -43,12 +42,11 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     topics,
     transactions,
 )
-from broker.http_admin.json_parts import json_parts
+from broker.http_admin.direct_port import PROBLEM_TYPE, result_of
 from broker.http_admin.operation import OPERATIONS, Operation, Problem
 from broker.http_admin.places import Connection, Places
 from broker.http_admin.state import Admin
 from broker.log import log
-from protocol.pacing import may_pause
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 LONG_BODY_BYTES = 64 * 1024
@@ -155,20 +153,9 @@ class AdminPort:
             arguments = await self._admin.alone_in_turns(read_input) if is_long else read_input()
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))
-            return await _respond(request, op, await self._result(op, arguments))
+            return await _respond(request, op, await result_of(self._admin, op, arguments))
 
         return handle
-
-    async def _result(self, op: Operation, arguments: dict[str, Any]) -> list[bytes]:
-        """Carry an operation out; return the parts of the body of its response."""
-        respond = partial(op.handler, self._admin, **arguments)
-        has_to_wait = iscoroutinefunction(op.handler)
-        awaited = await respond() if has_to_wait else None
-
-        def work() -> list[bytes]:
-            return _encoded(op, awaited if has_to_wait else respond())
-
-        return work() if op.turn_kind is None else await self._admin.in_turns(work, op.turn_kind)
 
     def _check_token(self, request: web.Request) -> None:
         if self._token is None:
@@ -239,14 +226,6 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-@may_pause
-def _encoded(op: Operation, result: Any) -> list[bytes]:
-    """Return the parts of a body; may pause."""
-    if op.media_type is None:
-        return []
-    return [result.encode()] if isinstance(result, str) else json_parts(result, op.opened)
 
 
 async def _respond(request: web.Request, op: Operation, parts: list[bytes]) -> web.StreamResponse:
@@ -336,7 +315,7 @@ def _problem_of(request: web.Request, error: web.HTTPException) -> Problem:
 
 def _problem_response(problem: Problem, allowed: str | None = None) -> web.Response:
     response = web.Response(
-        status=problem.status, body=problem.document(), content_type="application/problem+json"
+        status=problem.status, body=problem.document(), content_type=PROBLEM_TYPE
     )
     if problem.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

@@ -30,6 +30,7 @@ class TimerDriver:
         self._clock = clock
         self._turns = turns
         self.loop: asyncio.AbstractEventLoop | None = None
+        self.alarm_s_max = ALARM_S_MAX
         self.is_receiving = False
         """Whether a connection handles a read now; it calls `ring_now` then."""
         self._ready: list[Resumable] = []
@@ -119,7 +120,7 @@ class TimerDriver:
         if self._alarm is not None:
             self._alarm.cancel()
         # The event loop's time stands while the machine is suspended, the broker's does not.
-        self._alarm = self.loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
+        self._alarm = self.loop.call_later(min(delay_s, self.alarm_s_max), self._ring)
         self._alarm_due_ms = due_ms
 
     def _ring_soon(self) -> None:
@@ -146,8 +147,8 @@ class TimerDriver:
         self._is_ringing = not self._ready
         try:
             self._timers.run_soon(now_ms)
-        except Exception:  # a bug in one call must not stop the others
-            log.exception("timer failed")
+        except Exception as error:  # noqa: BLE001 - a bug in one call must not stop the others
+            self._note_failure(error)
         if self._is_ringing:
             self._is_ringing = False
             self._resume_ready(now_ms)
@@ -160,8 +161,11 @@ class TimerDriver:
     def _run_due(self) -> None:
         try:
             self._timers.run_due(self._clock.now_ms())
-        except Exception:  # a bug in one timer must not stop the others
-            log.exception("timer failed")
+        except Exception as error:  # noqa: BLE001 - a bug in one timer must not stop the others
+            self._note_failure(error)
+
+    def _note_failure(self, error: Exception) -> None:
+        log.error("timer failed", exc_info=error)
 
     def _settle(self) -> None:
         timers, turns = self._timers, self._turns

@@ -362,3 +362,20 @@ def test_work_that_is_due_at_its_time_runs_then_and_not_in_the_next_period(skips
         timers.run_due(due_ms)
 
     assert done == [1_003, 1_004, 5_000, 90_001]
+
+
+def test_timers_are_idle_while_only_periods_without_work_are_left() -> None:
+    timers = Timers()
+    work_ms: list[int | None] = [None]
+    task = PeriodicTask(timers, 100, lambda _now_ms: (), lambda: work_ms[0])
+    assert timers.is_idle
+    task.start(100)
+    assert timers.is_idle
+    work_ms[0] = 500
+    assert not timers.is_idle
+    work_ms[0] = None
+    timer = timers.schedule(200, lambda _now_ms: None)
+    assert not timers.is_idle
+    timers.cancel(timer)
+    timers.call_soon(0, lambda _now_ms: None)
+    assert not timers.is_idle

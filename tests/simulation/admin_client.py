@@ -7,10 +7,10 @@ from typing import Any
 from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import Alteration, Deletion, History, Mutation, Place, QuotaChange
-from tests.simulation.network import Network
-from tests.simulation.virtual_time import Event
 
 REQUEST_TIMEOUT_MS = 1_000
 RECONNECT_MS = 50
@@ -43,8 +43,8 @@ class AdminClient:
         self._bootstrap = bootstrap
         self._link: ClientLink | None = None
         self._jobs: list[tuple[Any, Callable[[Any, Responded], None]]] = []
-        self._timeout: Event | None = None
-        self._next: Event | None = None
+        self._timeout: Scheduled | None = None
+        self._next: Scheduled | None = None
         self._is_asking = False
         self._attempt_count = 0
         self._is_waiting = False

@@ -13,10 +13,10 @@ from broker.http_admin import web  # noqa: F401 - declares all operations
 from broker.http_admin.faults import FaultView, add_rules
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
+from simulation.network import Network
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.chaos import Chaos
 from tests.simulation.history import History
-from tests.simulation.network import Network
 
 
 def _add_fault(admin: Admin, body: FaultRule) -> FaultView:

@@ -6,28 +6,20 @@ world's schedule. A link names the user of its client.
 
 from collections.abc import Callable, Mapping
 from random import Random
-from traceback import format_exception
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.faults.injector
 import broker.handlers  # noqa: F401 - declares all APIs
-from broker.clock import Clock, ClockMode
-from broker.cluster.brokers import Availability, Broker
+from broker.clock import ClockMode
+from broker.cluster.brokers import Broker
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.dispatch.dispatcher import Dispatcher
-from broker.dispatch.turns import Turns
-from broker.request.context import RequestContext
 from broker.request.session import Session
 from broker.routes import ROUTES
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener_security import ListenerSecurity
-from broker.server.server import Server
-from broker.server.timer_driver import TimerDriver
-from broker.timers import Timers
-from client.resources import Address
-from tests.simulation.network import Link, ServerTransport
+from simulation.socketless_server import SocketlessServer
 from tests.simulation.pauses import Pauses, PausingTurns
 from tests.simulation.virtual_time import Schedule
 
@@ -39,7 +31,6 @@ if TYPE_CHECKING:
 for _route in ROUTES.values():
     _route.load()
 
-PORT = 9092
 HOSTILE_HOST = "hostile"
 """The address of clients that may send anything."""
 HANDLING_NS = 100_000
@@ -98,23 +89,7 @@ class SimulatedProtocol(ClientProtocol):
         super()._close(reason, after_s)
 
 
-class SimulatedTimerDriver(TimerDriver):
-    """Reports an error that the shell logs: it is a violation here."""
-
-    def __init__(
-        self, timers: Timers, clock: Clock, turns: Turns, report: Callable[[str], None]
-    ) -> None:
-        super().__init__(timers, clock, turns)
-        self._report = report
-
-    def _run_due(self) -> None:
-        try:
-            self._timers.run_due(self._clock.now_ms())
-        except Exception as error:  # noqa: BLE001 - reported
-            self._report(f"a timer failed: {''.join(format_exception(error))}")
-
-
-class SimulatedServer(Server):
+class SimulatedServer(SocketlessServer):
     """The server without sockets."""
 
     def __init__(
@@ -126,35 +101,29 @@ class SimulatedServer(Server):
         pauses: Pauses,
     ) -> None:
         """Call `report` for internal errors and `trace` for other events."""
-        super().__init__(cluster, SimulatedClock(schedule))
-        self._schedule = schedule
-        self._report = report
+        ticks = iter(range(0, 1 << 62, HANDLING_NS))
+        super().__init__(
+            cluster,
+            SimulatedClock(schedule),
+            cast("asyncio.AbstractEventLoop", schedule),
+            report,
+            lambda: next(ticks),
+        )
         self._trace = trace
         self.has_sasl = False
         self.on_availability: Callable[[Broker], None] = lambda _broker: None
         """Called when a broker stops or begins to serve its connections."""
-        self._loop = cast("asyncio.AbstractEventLoop", schedule)
-        ticks = iter(range(0, 1 << 62, HANDLING_NS))
-        dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
-        turns = PausingTurns(dispatcher.turns.response_bytes_max, lambda: next(ticks), pauses)
-        dispatcher.turns = turns
-        cluster.run_in_turns = turns.run_work
-        self.dispatcher = dispatcher
-        self.timer_driver = SimulatedTimerDriver(cluster.timers, self.clock, turns, report)
-        self.timer_driver.loop = self._loop
+        bytes_max = self.dispatcher.turns.response_bytes_max
+        self.take_turns(PausingTurns(bytes_max, lambda: next(ticks), pauses))
         self.pauses = pauses
 
-    def accept(self, link: Link, address: Address) -> ServerTransport | None:
-        """Accept a client, or refuse it as if the broker's process had ended."""
-        node_id = int(address.host.removeprefix("broker-"))
-        if self.cluster.brokers[node_id].availability is Availability.DOWN:
-            return None
-        security = PASSWORDS_ONLY if self.has_sasl else KNOWN_USER
-        protocol = SimulatedProtocol(self, node_id, security)
-        transport = ServerTransport(link, protocol)
-        link.arrive(transport)
-        protocol.connection_made(cast("asyncio.BaseTransport", transport))
-        return transport
+    def security(self) -> ListenerSecurity:
+        """Return the security of the listener: with SASL or without."""
+        return PASSWORDS_ONLY if self.has_sasl else KNOWN_USER
+
+    def new_protocol(self, node_id: int, security: ListenerSecurity) -> ClientProtocol:
+        """Return the shell of a new connection."""
+        return SimulatedProtocol(self, node_id, security)
 
     def on_close(self, protocol: ClientProtocol, reason: str) -> None:
         """Handle a connection that the shell closes.
@@ -169,10 +138,6 @@ class SimulatedServer(Server):
     def _apply_availability(self, broker: Broker) -> None:
         self.on_availability(broker)
         super()._apply_availability(broker)
-
-    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
-        text = "".join(format_exception(error))
-        self._report(f"internal error, API {context.api_key} v{context.api_version}: {text}")
 
 
 def make_server(
@@ -191,8 +156,6 @@ def make_server(
         cluster_id="simulated",
         new_uuid=lambda: UUID(int=random.getrandbits(128), version=4),
     )
-    for other in cluster.brokers.values():
-        other.host, other.port = f"broker-{other.node_id}", PORT
     server = SimulatedServer(cluster, schedule, report, trace, pauses)
     server.start()
     return server

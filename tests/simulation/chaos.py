@@ -8,8 +8,8 @@ from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.faults import FaultRule
+from simulation.network import Network
 from tests.simulation.brokers import SimulatedServer
-from tests.simulation.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable

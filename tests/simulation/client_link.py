@@ -16,9 +16,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import SIZE_BYTES
+from simulation.network import Network
 from tests.broker.cluster_builder import make_cluster
 from tests.simulation.history import History, Throttle
-from tests.simulation.network import Network
 
 OnResponse = Callable[[Any, "Responded"], None]
 FORGETFUL = 4

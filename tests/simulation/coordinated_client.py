@@ -11,11 +11,11 @@ from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place
-from tests.simulation.network import Network
 from tests.simulation.streams_topology import StreamsTopology
-from tests.simulation.virtual_time import Event
 
 TICK_MS = 350
 REQUEST_TIMEOUT_MS = 1_000
@@ -82,7 +82,7 @@ class CoordinatedClient:
         self._next_bootstrap = 0
         self.is_running = False
         self._is_hung = False
-        self._alarm: Event | None = None
+        self._alarm: Scheduled | None = None
         self._reset()
 
     def _reset(self) -> None:

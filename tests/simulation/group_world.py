@@ -28,6 +28,7 @@ from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.records import stamp
 from protocol.releases import Release
+from simulation.network import NetworkConditions
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
 from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings
@@ -35,7 +36,6 @@ from tests.simulation.embedded_member import EmbeddedMember
 from tests.simulation.group_checkers import check_groups
 from tests.simulation.group_history import AppliedCommit, GroupHistory, LateCommit
 from tests.simulation.ledger_writers import PARTITION_COUNT, LedgerWriters, transaction_ends
-from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
 from tests.simulation.share_history import AcknowledgeType, ShareHistory
 from tests.simulation.share_member import ShareMember
@@ -113,10 +113,10 @@ class GroupWorld(World):
         self._leader_epochs: dict[tuple[str, int], int] = {}
         super().__init__(seed, *arguments)  # type: ignore[arg-type]
 
-    def _weather(self) -> Weather:
-        weather = super()._weather()
-        weather.slow_ms_max = self.random.choice((400, 1_500))
-        return weather
+    def _network_conditions(self) -> NetworkConditions:
+        conditions = super()._network_conditions()
+        conditions.slow_ms_max = self.random.choice((400, 1_500))
+        return conditions
 
     def _config(self) -> dict[str, str]:
         self.has_small_log = False

@@ -12,10 +12,10 @@ from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
+from simulation.network import Network
 from tests.batches import make_batch
 from tests.simulation.brokers import HOSTILE_HOST
 from tests.simulation.client_link import known_versions
-from tests.simulation.network import Network
 
 _NOWHERE = "nowhere"
 _REQUEST_COUNT_MAX = 4

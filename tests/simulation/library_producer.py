@@ -16,10 +16,10 @@ from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from simulation.network import Network
 from tests.batches import make_batch
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place, ProducerFacts, SentRecord, Served
-from tests.simulation.network import Network
 
 LIBRARY_USER = "library"
 NEVER_MS = 1 << 40

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable
 from random import Random
 from typing import Any
 
+from simulation.network import Network
 from tests.simulation.client_link import Responded
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_history import GroupHistory, Ownership
 from tests.simulation.group_member import GroupMember
 from tests.simulation.history import History, Place
-from tests.simulation.network import Network
 
 
 class OwningMember(GroupMember):

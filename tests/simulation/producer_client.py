@@ -15,6 +15,8 @@ from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header
+from simulation.network import Network
+from simulation.timeline import Scheduled
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import (
     AcknowledgedBatch,
@@ -26,8 +28,6 @@ from tests.simulation.history import (
     SentRecord,
     Served,
 )
-from tests.simulation.network import Network
-from tests.simulation.virtual_time import Event
 
 
 class ProducerClient:
@@ -58,7 +58,7 @@ class ProducerClient:
         self._says_hello = random.random() < 0.25
         self.core = self.core_class(settings, bootstrap=bootstrap, random=random.random)
         self._links: dict[int, ClientLink] = {}
-        self._alarm: Event | None = None
+        self._alarm: Scheduled | None = None
         self._numbers: dict[Place, int] = {}
         self.unresolved_count = 0
         history.producers[name] = ProducerFacts(

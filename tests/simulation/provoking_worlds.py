@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from broker.faults import FaultRule
+from simulation.network import NetworkConditions
 from tests.simulation.group_member import GroupMember
-from tests.simulation.network import Weather
 from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import ProducerClient
 from tests.simulation.transactional_world import TransactionWorld
@@ -207,8 +207,8 @@ class NewCoordinatorsWorld(TransactionWorld):
 
     pauses_class = ManyPauses
 
-    def _weather(self) -> Weather:
-        return Weather(delay_ms_max=2)
+    def _network_conditions(self) -> NetworkConditions:
+        return NetworkConditions(delay_ms_max=2)
 
     def _plan(self) -> None:
         super()._plan()
@@ -221,8 +221,8 @@ class PausesOfAdminsWorld(World):
 
     pauses_class = LongPauses
 
-    def _weather(self) -> Weather:
-        return Weather(delay_ms_max=2)
+    def _network_conditions(self) -> NetworkConditions:
+        return NetworkConditions(delay_ms_max=2)
 
     def _make_clients(self) -> None:
         super()._make_clients()

@@ -9,6 +9,7 @@ from typing import Any
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.records import batch_base_offset, last_offset
+from simulation.network import Network
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.coordinated_client import (
     FETCH,
@@ -18,7 +19,6 @@ from tests.simulation.coordinated_client import (
 )
 from tests.simulation.group_member import split_batches
 from tests.simulation.history import History, Place
-from tests.simulation.network import Network
 from tests.simulation.share_history import (
     Acknowledgement,
     AcknowledgeType,

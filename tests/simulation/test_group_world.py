@@ -27,9 +27,9 @@ from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.state_changes import StateChanges
 from protocol.errors import ErrorCode
+from simulation.network import NetworkConditions
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
-from tests.simulation.network import Weather
 from tests.simulation.patches import Patch, edit, find_bug, wrap
 from tests.simulation.pauses import Pauses
 from tests.simulation.provoking_worlds import LongWaits
@@ -417,8 +417,8 @@ class PausesOfSharersWorld(GroupWorld):
 
     pauses_class = PausesOfShareFetches
 
-    def _weather(self) -> Weather:
-        return Weather(delay_ms_max=1)
+    def _network_conditions(self) -> NetworkConditions:
+        return NetworkConditions(delay_ms_max=1)
 
     def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
         # So that each partition has several members.

@@ -13,9 +13,9 @@ from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import IDLE, LAST_EPOCH
 from client.producer.settings import ProducerSettings
 from protocol.api_keys import ApiKey
+from simulation.network import NetworkConditions
 from tests.batches import make_batch
 from tests.simulation.committed_reader import CommittedReader
-from tests.simulation.network import Weather
 from tests.simulation.transaction_checkers import check_transactions
 from tests.simulation.transactional_client import (
     LEDGER,
@@ -70,12 +70,12 @@ class TransactionWorld(World):
             CommittedReader(self.server, (LEDGER, index)) for index in range(PARTITION_COUNT)
         ]
 
-    def _weather(self) -> Weather:
+    def _network_conditions(self) -> NetworkConditions:
         """Requests often arrive after their client has given them up and closed the connection."""
-        weather = super()._weather()
-        weather.slow_ms_max = self.random.choice((400, 1_500))
-        weather.reset_chance /= 2
-        return weather
+        conditions = super()._network_conditions()
+        conditions.slow_ms_max = self.random.choice((400, 1_500))
+        conditions.reset_chance /= 2
+        return conditions
 
     def _config(self) -> dict[str, str]:
         self.has_small_log = False

@@ -20,9 +20,11 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
 from quotas.entities import make_entity
+from simulation.network import Network, NetworkConditions
+from simulation.socketless_server import PORT
 from tests.simulation.admin_client import AdminClient
 from tests.simulation.broker_checkers import WINDOW_SECONDS
-from tests.simulation.brokers import PORT, SimulatedServer, make_server
+from tests.simulation.brokers import SimulatedServer, make_server
 from tests.simulation.chaos import Chaos
 from tests.simulation.checkers import check
 from tests.simulation.client_link import OTHER_USER, known_versions, password_of
@@ -40,7 +42,6 @@ from tests.simulation.history import (
     StoredBatch,
 )
 from tests.simulation.library_producer import LIBRARIES, LIBRARY_USER, LibraryProducer
-from tests.simulation.network import Network, Weather
 from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
@@ -70,7 +71,7 @@ class Report:
 
     seed: int
     violations: list[str]
-    digest: int
+    digest: str
     virtual_ms: int
     event_count: int
     counts: dict[str, int] = field(default_factory=dict)
@@ -97,7 +98,7 @@ class World:
         self.network = Network(
             self.schedule,
             self._random("network"),
-            self._weather(),
+            self._network_conditions(),
             self.trace,
             is_traced=trace is not silent,
         )
@@ -157,19 +158,19 @@ class World:
 
     # Making ----------------------------------------------------------------------------------
 
-    def _weather(self) -> Weather:
+    def _network_conditions(self) -> NetworkConditions:
         random = self.random
-        weather = Weather(delay_ms_max=random.choice((0, 2, 10, 40)))
+        conditions = NetworkConditions(delay_ms_max=random.choice((0, 2, 10, 40)))
         if random.random() < 0.8:
-            weather.slow_chance = random.choice((0.0, 0.02, 0.1))
-            weather.split_chance = random.choice((0.0, 0.1, 0.5))
-            weather.cut_chance = random.choice((0.0, 0.005, 0.02))
-            weather.half_open_chance = random.choice((0.0, 0.3))
-            weather.refuse_chance = random.choice((0.0, 0.1))
-            weather.black_hole_chance = random.choice((0.0, 0.05))
-            weather.reset_chance = random.random()
-            weather.unread_bytes_max = random.choice((65_536, 65_536, 64))
-        return weather
+            conditions.slow_chance = random.choice((0.0, 0.02, 0.1))
+            conditions.split_chance = random.choice((0.0, 0.1, 0.5))
+            conditions.cut_chance = random.choice((0.0, 0.005, 0.02))
+            conditions.half_open_chance = random.choice((0.0, 0.3))
+            conditions.refuse_chance = random.choice((0.0, 0.1))
+            conditions.black_hole_chance = random.choice((0.0, 0.05))
+            conditions.reset_chance = random.random()
+            conditions.unread_bytes_max = random.choice((65_536, 65_536, 64))
+        return conditions
 
     def _config(self) -> dict[str, str]:
         random = self.random
@@ -382,7 +383,7 @@ class World:
         self._plan()
         self.schedule.run_until(START_MS + CHAOS_MS)
         self.trace("the world heals")
-        self.network.weather.clear()
+        self.network.conditions.clear()
         self.server.pauses.be_short()
         self.chaos.heal()
         self._be_calm()
@@ -413,7 +414,7 @@ class World:
             return
         self.history.calm_from_ms = self.schedule.time_ms + CALM_AFTER_MS
         pauses_ms = CALM_PAUSES_MS if self.server.pauses.is_active else 0
-        self.history.calm_delay_ms = 2 * self.network.weather.delay_ms_max + pauses_ms
+        self.history.calm_delay_ms = 2 * self.network.conditions.delay_ms_max + pauses_ms
         for delay_ms in CALM_SENDS_MS:
             self.schedule.after(CALM_AFTER_MS + delay_ms, partial(self._send, self.producers[0]))
         self._is_settled_from_ms = self.history.calm_from_ms + CALM_SENDS_MS[-1] + STEP_MS

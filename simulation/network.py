@@ -6,27 +6,32 @@ notices it later, or never (half-open). Data that a client sent before it closed
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from random import Random
 from typing import Any, Protocol
-from zlib import crc32
 
-from client.resources import Address
-from tests.simulation.virtual_time import Schedule
+from simulation.timeline import SocketAddress, Timeline
 
 
 @dataclass(slots=True)
-class Weather:
+class NetworkConditions:
     """The behaviour of the network; probabilities are per send or per connection."""
 
     delay_ms_max: int = 5
+    """Data arrives after 0 to this many ms; connections overtake each other."""
     slow_chance: float = 0.0
+    """The probability that data takes up to `slow_ms_max`."""
     slow_ms_max: int = 400
     split_chance: float = 0.0
+    """The probability that what is sent at once arrives in two parts."""
     cut_chance: float = 0.0
+    """The probability that the connection breaks in the middle of a send."""
     half_open_chance: float = 0.0
+    """The probability that one side does not notice that its connection broke."""
     refuse_chance: float = 0.0
+    """The probability that a connection attempt is refused."""
     black_hole_chance: float = 0.0
     """The probability that a connection attempt gets no response."""
     reset_chance: float = 0.5
@@ -94,7 +99,7 @@ class Stream:
             return
         network = self._network
         self.unread_bytes += len(data)
-        if len(data) > 1 and network.random.random() < network.weather.split_chance:
+        if len(data) > 1 and network.random.random() < network.conditions.split_chance:
             middle = network.random.randrange(1, len(data))
             self._put(data[:middle])
             self._put(data[middle:])
@@ -187,6 +192,13 @@ class ServerTransport:
             name
         )
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Ignore the limits: the conditions of the network have them."""
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        """Send several parts to the client."""
+        self.write(b"".join(parts))
+
     def get_write_buffer_size(self) -> int:
         """Return the number of bytes that the client has not read."""
         return self._link.down.unread_bytes
@@ -205,7 +217,7 @@ class ServerTransport:
         self._link.send(self._link.down, data)
         if (
             not self._is_full
-            and self._link.down.unread_bytes > self._link.network.weather.unread_bytes_max
+            and self._link.down.unread_bytes > self._link.network.conditions.unread_bytes_max
         ):
             self._is_full = True
             self._protocol.pause_writing()
@@ -258,10 +270,8 @@ class ServerTransport:
 
     def receive_end(self) -> None:
         """Report the end of the client's stream to the server."""
-        if not self._is_closing:
-            self._is_closing = True
-            self._link.down.finish()
-            self._lose()
+        if not self._is_closing and not self._protocol.eof_received():
+            self.close()
 
 
 class Link:
@@ -277,13 +287,15 @@ class Link:
         self._client: ClientEnd | None = client
         self.transport: ServerTransport | None = None
         self.is_open = False
+        self.is_cut = False
+        """Whether the network has closed it."""
         self.up = Stream(network, f"{number}>", self._to_server, self._end_at_server)
         self.down = Stream(network, f"{number}<", self._to_client, self._end_at_client)
 
     def send(self, stream: Stream, data: bytes) -> None:
         """Send on one of the streams, or close the link during the send."""
-        random, weather = self.network.random, self.network.weather
-        if not stream.is_lost and random.random() < weather.cut_chance:
+        random, conditions = self.network.random, self.network.conditions
+        if not stream.is_lost and random.random() < conditions.cut_chance:
             stream.send(data[: random.randrange(len(data) + 1)])
             self.cut()
         else:
@@ -295,10 +307,11 @@ class Link:
 
     def cut(self) -> None:
         """Close the link and lose data on the way; one side may never notice."""
-        random, weather = self.network.random, self.network.weather
+        random, conditions = self.network.random, self.network.conditions
         self.network.trace(f"link {self.number} is cut")
+        self.is_cut = True
         unaware = None
-        if random.random() < weather.half_open_chance:
+        if random.random() < conditions.half_open_chance:
             unaware = random.choice((self.up, self.down))
         for stream in (self.up, self.down):
             stream.drop(keep=random.randint(0, stream.queue_length))
@@ -308,7 +321,7 @@ class Link:
     def close(self, *, is_graceful: bool = False) -> None:
         """Close the link as the client; data that it sent arrives if it waits, or may arrive."""
         self._client = None
-        if self.network.random.random() < self.network.weather.reset_chance and not is_graceful:
+        if self.network.random.random() < self.network.conditions.reset_chance and not is_graceful:
             self.up.drop()
             self.up.break_off()
         else:
@@ -360,9 +373,9 @@ class Network:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: Timeline,
         random: Random,
-        weather: Weather,
+        conditions: NetworkConditions,
         trace: Callable[[str], None],
         *,
         is_traced: bool,
@@ -373,13 +386,13 @@ class Network:
         """Whether clients have to authenticate."""
         self.schedule = schedule
         self.random = random
-        self.weather = weather
+        self.conditions = conditions
         self.trace = trace
-        self.digest = 0
+        self.byte_count = 0
+        """Bytes that arrived, in both directions."""
+        self._digest = blake2b(digest_size=16)
         self.links: list[Link] = []
-        self.accept: Callable[[Link, Address], ServerTransport | None] = lambda _link, _address: (
-            None
-        )
+        self.accept: Callable[[Link, SocketAddress], ServerTransport | None] = _refuse
         """How a broker handles a connection: accept it, or refuse it (None)."""
 
     def close_half_open(self) -> None:
@@ -390,31 +403,41 @@ class Network:
 
     def delay_ms(self) -> int:
         """Return the delay of the next piece."""
-        weather, random = self.weather, self.random
-        if weather.slow_chance and random.random() < weather.slow_chance:
-            return random.randint(0, weather.slow_ms_max)
-        return int(random.random() * (weather.delay_ms_max + 1))
+        conditions, random = self.conditions, self.random
+        if conditions.slow_chance and random.random() < conditions.slow_chance:
+            return random.randint(0, conditions.slow_ms_max)
+        return int(random.random() * (conditions.delay_ms_max + 1))
 
     def note(self, name: str, data: bytes) -> None:
         """Add received data to the digest of the world."""
-        event = f"{self.schedule.time_ms} {name}".encode()
-        self.digest = crc32(data, crc32(event, self.digest))
+        self.byte_count += len(data)
+        self._digest.update(f"{self.schedule.time_ms} {name} {len(data)} ".encode())
+        self._digest.update(data)
 
-    def connect(self, user: str, host: str, address: Address, client: ClientEnd) -> Link:
+    @property
+    def digest(self) -> str:
+        """A hash in hex of all data that arrived, with its time and connection."""
+        return self._digest.hexdigest()
+
+    def connect(self, user: str, host: str, address: SocketAddress, client: ClientEnd) -> Link:
         """Connect to a broker; report the result to the client."""
         link = Link(self, len(self.links) + 1, user, host, client)
         self.links.append(link)
-        if self.random.random() >= self.weather.black_hole_chance:
+        if self.random.random() >= self.conditions.black_hole_chance:
             self.schedule.after(self.delay_ms(), lambda: self._arrive(link, address))
         return link
 
-    def _arrive(self, link: Link, address: Address) -> None:
+    def _arrive(self, link: Link, address: SocketAddress) -> None:
         if link.is_abandoned:
             return
-        is_refused = self.random.random() < self.weather.refuse_chance
+        is_refused = self.random.random() < self.conditions.refuse_chance
         transport = None if is_refused else self.accept(link, address)
         delay_ms = self.delay_ms()
         if transport is None:
             self.schedule.after(delay_ms, link.refuse)
         else:
             self.schedule.after(delay_ms, link.open_at_client)
+
+
+def _refuse(_link: Link, _address: SocketAddress) -> None:
+    """Refuse a connection: nobody listens."""

@@ -1,0 +1,1 @@
+"""Brokers, a network and an asyncio event loop in virtual time, all determined by a seed."""

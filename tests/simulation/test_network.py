@@ -1,0 +1,65 @@
+"""The simulated network: in order on a connection, out of order between them."""
+
+from random import Random
+
+import pytest
+
+from simulation.network import Link, Network, NetworkConditions
+from tests.simulation.virtual_time import Schedule
+
+
+class Peer:
+    def __init__(self) -> None:
+        self.received = b""
+        self.reasons: list[str] = []
+
+    def on_open(self) -> None:
+        pass
+
+    def on_bytes(self, data: bytes) -> None:
+        self.received += data
+
+    def on_closed(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+class Address:
+    host, port = "broker-1", 9092
+
+
+def arrived(seed: int, conditions: NetworkConditions) -> tuple[str, bytes]:
+    schedule = Schedule()
+    network = Network(schedule, Random(seed), conditions, lambda _line: None, is_traced=False)
+    peer = Peer()
+    link = Link(network, 1, "user", "host", peer)
+    for number in range(200):
+        link.send(link.down, b"%d," % number)
+    schedule.run_until(schedule.time_ms + 10_000)
+    return network.digest, peer.received
+
+
+def test_pieces_of_a_connection_stay_in_order() -> None:
+    conditions = NetworkConditions(split_chance=0.5, slow_chance=0.3)
+    assert arrived(1, conditions)[1] == b"".join(b"%d," % number for number in range(200))
+
+
+def test_a_cut_connection_ends_within_what_was_sent() -> None:
+    _, received = arrived(1, NetworkConditions(cut_chance=0.05))
+    complete = b"".join(b"%d," % number for number in range(200))
+    assert complete.startswith(received)
+    assert len(received) < len(complete)
+
+
+def test_the_digest_depends_on_the_seed_alone() -> None:
+    digests = [arrived(seed, NetworkConditions())[0] for seed in (1, 1, 2)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("conditions", [NetworkConditions(), NetworkConditions(refuse_chance=1)])
+def test_a_connection_is_refused_where_nobody_listens(conditions: NetworkConditions) -> None:
+    schedule = Schedule()
+    network = Network(schedule, Random(1), conditions, lambda _line: None, is_traced=False)
+    peer = Peer()
+    network.connect("user", "host", Address(), peer)
+    schedule.run_until(schedule.time_ms + 1_000)
+    assert peer.reasons == ["connection refused"]
