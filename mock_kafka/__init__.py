@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mock_kafka.cluster import MockKafka as MockKafka
     from mock_kafka.config_value import ConfigValue as ConfigValue
     from mock_kafka.control import ControlError as ControlError
+    from mock_kafka.exploration.decorator import ExplorationError as ExplorationError
+    from mock_kafka.exploration.decorator import explore as explore
     from mock_kafka.fault import Fault as Fault
     from mock_kafka.group_views import Group as Group
     from mock_kafka.group_views import GroupMember as GroupMember
@@ -56,6 +58,7 @@ _MODULES = {
     "CompactedPartition": "views",
     "ControlError": "control",
     "Denial": "acl_views",
+    "ExplorationError": "exploration.decorator",
     "Fault": "fault",
     "Group": "group_views",
     "GroupMember": "group_views",
@@ -74,6 +77,7 @@ _MODULES = {
     "StartError": "broker_process",
     "Topic": "views",
     "Transaction": "views",
+    "explore": "exploration.decorator",
 }
 
 if not TYPE_CHECKING:  # it would allow any name

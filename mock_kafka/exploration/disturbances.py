@@ -214,3 +214,13 @@ PROFILES: Mapping[str, tuple[Disturbance, ...]] = {
     "admin": ADMIN,
     "quotas": QUOTAS,
 }
+
+PROFILE_APIS: Mapping[str, tuple[str, ...]] = {
+    "producer": _PRODUCE,
+    "consumer": _FETCH,
+    "transactions": _TRANSACTIONS,
+    "groups": (*_JOINS, *_COMMITS),
+    "admin": _ADMIN,
+    "quotas": (*_PRODUCE, *_FETCH, *_ADMIN),
+}
+"""The APIs that show that a client needs a profile."""
