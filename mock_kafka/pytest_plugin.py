@@ -183,7 +183,6 @@ class _Lender:
         if is_audited:
             self._audited.append(kafka)
 
-
         def prepare() -> None:
             for rules in (_faults(options), faults):
                 if rules is not None:

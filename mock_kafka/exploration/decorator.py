@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,8 +10,9 @@ from mock_kafka.exploration import IS_EXPLORED
 from mock_kafka.exploration.cluster_runs import ClusterRuns
 from mock_kafka.exploration.disturbances import PROFILES
 from mock_kafka.exploration.outcome import Outcome
+from mock_kafka.exploration.report import describe
 from mock_kafka.exploration.schedule import disturbances_of, used_profiles
-from mock_kafka.exploration.search import Finding, Plan, search
+from mock_kafka.exploration.search import Plan, search
 from mock_kafka.near_names import did_you_mean
 
 if TYPE_CHECKING:
@@ -181,20 +181,3 @@ def _runs(request: "pytest.FixtureRequest", kafka: Any, settings: _Settings) -> 
     except StopIteration as stop:
         for finding in stop.value.findings:
             raise ExplorationError(describe(finding)) from finding.outcome.error
-
-
-def describe(finding: Finding) -> str:
-    """Return a finding for people: the rules, how it failed, how often it repeated, the seed."""
-    rules = "".join(f"    {json.dumps(rule)},\n" for rule in finding.rules)
-    lines = [
-        finding.outcome.report,
-        f"with these fault rules, drawn from seed {finding.seed} in run {finding.run}:",
-        f"[\n{rules}]" if rules else "without any: it fails sometimes, whatever the faults are",
-        f"repeated: {finding.repeats}",
-    ]
-    if finding.rules != finding.drawn:
-        lines.append(
-            f"shrunk in {finding.shrink_runs} runs from {len(finding.drawn)} rules, which"
-            f" {finding.drawn_repeats}"
-        )
-    return "\n".join(lines)

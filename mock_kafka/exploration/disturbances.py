@@ -221,6 +221,8 @@ PROFILE_APIS: Mapping[str, tuple[str, ...]] = {
     "transactions": _TRANSACTIONS,
     "groups": (*_JOINS, *_COMMITS),
     "admin": _ADMIN,
-    "quotas": (*_PRODUCE, *_FETCH, *_ADMIN),
 }
-"""The APIs that show that a client needs a profile."""
+"""The APIs that show that a client needs a profile.
+
+Nothing shows that it needs `quotas`: many clients do not wait for a throttle time, as brokers mute.
+"""

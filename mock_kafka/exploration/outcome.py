@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 
 from mock_kafka.views import Request
 
@@ -44,20 +43,25 @@ class Outcome:
 
 
 def sequences_of(requests: Iterable[Request]) -> dict[str, tuple[str, ...]]:
-    """Return what each client sent in its order: API, version and names of each request."""
+    """Return what each client sent of each API, in its order: the names in each request.
+
+    A client may have several connections, so the order of different APIs varies.
+    """
     found: dict[str, list[str]] = {}
     for request in requests:
         names = (*request.topics, *request.groups, *request.transactional_ids)
-        sent = " ".join((f"{request.api} v{request.version}", *names))
-        found.setdefault(request.client_id or NO_CLIENT_ID, []).append(sent)
-    return {client_id: tuple(sent) for client_id, sent in found.items()}
+        sender = f"{request.api} of {request.client_id or NO_CLIENT_ID}"
+        found.setdefault(sender, []).append(" ".join(names) or "no names")
+    return {sender: tuple(sent) for sender, sent in found.items()}
 
 
 def first_difference(first: Outcome, second: Outcome) -> str | None:
-    """Return where the requests of two runs differ for the first time; None if they do not."""
-    for client_id in sorted({*first.sequences, *second.sequences}):
-        sent = first.sequences.get(client_id, ()), second.sequences.get(client_id, ())
-        for number, (one, other) in enumerate(zip_longest(*sent, fillvalue="nothing"), 1):
-            if one != other:
-                return f"request {number} of {client_id}: {one}, then {other}"
+    """Return the first difference between the requests of two runs; None if there is none."""
+    for sender in sorted({*first.sequences, *second.sequences}):
+        one, other = first.sequences.get(sender, ()), second.sequences.get(sender, ())
+        if len(one) != len(other):
+            return f"{len(one)} {sender}, then {len(other)}"
+        for number, names in enumerate(zip(one, other, strict=True), 1):
+            if len(set(names)) > 1:
+                return f"{sender}, request {number}: {names[0]}, then {names[1]}"
     return None

@@ -14,6 +14,7 @@ from mock_kafka.exploration.outcome import Outcome, first_difference
 from mock_kafka.exploration.schedule import Seen, draw_schedule
 from mock_kafka.exploration.shrinking import shrink
 
+_STEPS_BACK = 3
 _UNLUCKY = 0.1
 """With this probability a schedule that fails sometimes is taken for one that passes."""
 
@@ -112,9 +113,7 @@ def search(plan: Plan, disturbances: Sequence[Disturbance], seen: Seen) -> Searc
     summary = Summary()
     for number in range(1, plan.runs + 1):
         seed = plan.seed + number - 1
-        rules = draw_schedule(
-            SeededChoices(seed), disturbances, seen, rules_max=plan.rules_max
-        )
+        rules = draw_schedule(SeededChoices(seed), disturbances, seen, rules_max=plan.rules_max)
         outcome = yield Step(rules, "run", number, seed)
         summary.runs = number
         if not outcome.kinds:
@@ -146,9 +145,13 @@ def _examine(
     rules, repeats, shrink_runs = drawn, drawn_repeats, 0
     if drawn_repeats.failures:
         tries = _tries(drawn_repeats)
-        rules, outcome, shrink_runs = yield from _shrink(plan, drawn, outcome, tries, seed)
-    if rules != drawn:
-        repeats, outcome = yield from repeat(rules, outcome, plan.repeats, seed)
+        shrunk, shrink_runs = yield from _shrink(plan, drawn, outcome, tries, seed)
+        # The last one may be one that fails rarely: then the one before it is of more use.
+        for candidate, failed in reversed(shrunk[-_STEPS_BACK:]):
+            found, last = yield from repeat(candidate, failed, plan.repeats, seed)
+            if 2 * found.failures >= drawn_repeats.failures:
+                rules, repeats, outcome = candidate, found, last
+                break
     return Finding(rules, drawn, seed, run, outcome, drawn_repeats, repeats, shrink_runs)
 
 
@@ -176,10 +179,11 @@ def _tries(repeats: Repeats) -> int:
 
 def _shrink(
     plan: Plan, drawn: list[Rule], outcome: Outcome, tries: int, seed: int
-) -> Generator[Step, Outcome, tuple[list[Rule], Outcome, int]]:
-    """Shrink a schedule; a candidate must fail in the same way as the drawn one."""
+) -> Generator[Step, Outcome, tuple[list[tuple[list[Rule], Outcome]], int]]:
+    """Shrink a schedule; return the ever smaller ones that failed in the same way."""
     known: list[tuple[list[Rule], bool]] = []
-    kinds, runs = outcome.kinds, 0
+    failed: list[tuple[list[Rule], Outcome]] = []
+    runs = 0
     shrinking = shrink(drawn)
     try:
         candidate = next(shrinking)
@@ -189,9 +193,10 @@ def _shrink(
             while has_failed is None and tried < tries and runs < plan.shrink_runs_max:
                 runs, tried = runs + 1, tried + 1
                 shrunk = yield Step(candidate, "shrink", runs, seed)
-                if shrunk.kinds & kinds:
-                    has_failed, outcome = True, shrunk
+                if shrunk.kinds & outcome.kinds:
+                    has_failed = True
+                    failed.append((candidate, shrunk))
             known.append((candidate, bool(has_failed)))
             candidate = shrinking.send(bool(has_failed))
-    except StopIteration as stop:
-        return stop.value, outcome, runs
+    except StopIteration:
+        return failed, runs

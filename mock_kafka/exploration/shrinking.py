@@ -13,15 +13,18 @@ Shrinking = Generator[list[Rule], bool, list[Rule]]
 
 A schedule may be tried twice; keep the results."""
 
-LEAST: dict[str, int] = {
-    "skip": 0,
-    "times": 1,
+COUNTERS: dict[str, int] = {"skip": 0, "times": 1}
+"""The lowest value of each counter; the lowest with which the program fails is searched for."""
+DURATIONS: dict[str, int] = {
     "delay_ms": 1,
     "restart_after_ms": 0,
     "throttle_time_ms": 1,
     "advance_ms": 1,
 }
-"""The lowest value of each number in a rule."""
+"""The lowest value of each duration.
+
+They are only halved: at the very lowest with which the program fails it would fail sometimes.
+"""
 SIMPLEST: dict[str, Any] = {"drop": "before_response"}
 LEFT_OUT = ("client_id",)
 """Fields that only narrow which requests match."""
@@ -75,26 +78,39 @@ def _simpler(rules: list[Rule], index: int) -> Shrinking:
             candidate = _with(rules, index, {**rule, name: value})
             if (yield candidate):
                 rules = candidate
-    for name, least in LEAST.items():
-        if isinstance(rules[index].get(name), int):
+    for name, least in COUNTERS.items():
+        if name in rules[index]:
             rules = yield from _lower(rules, index, name, least)
+    for name, least in DURATIONS.items():
+        if name in rules[index]:
+            rules = yield from _halve(rules, index, name, least)
     return rules
 
 
 def _lower(rules: list[Rule], index: int, name: str, least: int) -> Shrinking:
-    """Lower a number: to the least, or else between what passes and what fails."""
-    passes = least - 1
+    """Lower a counter: to the least, or else between what passes and what fails."""
+    passes, trial = least - 1, least
+    while passes < trial < rules[index].get(name, least):
+        candidate = _with(rules, index, _valued(rules[index], name, trial))
+        if (yield candidate):
+            rules = candidate
+        else:
+            passes = trial
+        trial = (passes + rules[index].get(name, least)) // 2
+    return rules
+
+
+def _halve(rules: list[Rule], index: int, name: str, least: int) -> Shrinking:
+    """Lower a duration: to the least, or else to its half while the program fails."""
     trial = least
     while trial < rules[index][name]:
         candidate = _with(rules, index, _valued(rules[index], name, trial))
         if (yield candidate):
             rules = candidate
-            if name not in rules[index]:
-                break
-        else:
-            passes = trial
-        trial = (passes + rules[index][name]) // 2
-        if trial == passes:
+        elif trial > least:
+            break
+        trial = rules[index][name] // 2
+        if trial <= least:
             break
     return rules
 
