@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from broker.faults.fields import (
+    API_VERSIONS,
     ERROR,
     FLAG,
     NODE_ID,
@@ -32,6 +33,8 @@ WITHIN_RESPONSE = "within_response"
 NEXT = "next"
 NONE = "none"
 SELF = "self"
+FENCE = "fence"
+REBALANCE = "rebalance"
 
 METADATA_APIS = frozenset(
     {
@@ -283,6 +286,42 @@ class StartBroker(Declared):
 
 
 @dataclass(frozen=True, slots=True)
+class SetApiVersions(Declared):
+    """Have a broker serve the versions of another release."""
+
+    api_versions: str = declare_required(
+        API_VERSIONS,
+        "the versions that `broker`, or the broker that received the request, serves from now on, "
+        "as `broker.api.versions` has them",
+    )
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class DisturbMembers(Declared):
+    """Begin a rebalance of the rule's group, or remove its members."""
+
+    members: str = declare_required(
+        one_of(REBALANCE, FENCE),
+        "the members of `group` begin a rebalance, or are removed from it as when their sessions "
+        "have expired",
+    )
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class MoveClock(Declared):
+    """Move the clock."""
+
+    advance_ms: int = declare_required(
+        whole(1),
+        "the clock this much later, as soon as the request was handled or began to wait; "
+        "everything that becomes due happens in order",
+    )
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
 class RefuseConnection(Declared):
     """Close new connections at once."""
 
@@ -301,7 +340,9 @@ class DelayConnection(Declared):
 
 ConnectionAction = RefuseConnection | DelayConnection
 BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
-ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
+ClusterAction = (
+    MoveLeader | MoveCoordinator | BrokerAction | SetApiVersions | DisturbMembers | MoveClock
+)
 DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
 """Actions that decide the outcome of a request; only one rule can do so."""
 FalsifyingAction = PatchResponse | Truncate | Corrupt | Oversize | AnnounceSize

@@ -40,6 +40,7 @@ class Disturbance:
         times_max: the largest number of requests in a row that it disturbs.
         needs: what the cluster or the client must have: `brokers` (several), `group`,
             `transactional_id` or `topic`. A name is set as the field of the rule.
+        unless: the names of APIs without which a client could not go on.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Disturbance:
     weight: int = 1
     times_max: int = 1
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 def _errors(apis: tuple[str, ...], codes: tuple[str, ...], weight: int = 2) -> Disturbance:
@@ -104,6 +106,28 @@ _BROKERS = (
         needs=("brokers",),
     ),
 )
+_CLOCK = Disturbance(
+    "clock that jumps", (), {"advance_ms": OneOf((1_000, 10_000, 60_000, 600_000))}
+)
+_OLDER = Disturbance(
+    "broker that returns as an older release",
+    (),
+    {
+        "api_versions": OneOf(("3.9", "3.5", "2.8")),
+        "stop_broker": "self",
+        "at": "before_response",
+        "restart_after_ms": Between(0, 500),
+    },
+    needs=("brokers",),
+    unless=("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
+)
+_MEMBERS = Disturbance(
+    "rebalance or lost members",
+    (*_HEARTBEATS, *_COMMITS),
+    {"members": OneOf(("rebalance", "fence"))},
+    2,
+    needs=("group",),
+)
 _STALE = Disturbance("stale metadata", _LOOKUPS, {"stale_metadata": True}, times_max=3)
 
 PRODUCER = (
@@ -131,6 +155,7 @@ PRODUCER = (
     _throttled(_PRODUCE),
     _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"), 1),
     _STALE,
+    _OLDER,
     *_BROKERS,
 )
 CONSUMER = (
@@ -148,6 +173,7 @@ CONSUMER = (
     _late(_FETCH),
     _throttled(_FETCH),
     _STALE,
+    _OLDER,
     *_BROKERS,
 )
 GROUPS = (
@@ -161,6 +187,8 @@ GROUPS = (
         2,
         needs=("group", "brokers"),
     ),
+    _MEMBERS,
+    _CLOCK,
     _late((*_JOINS, *_HEARTBEATS)),
     _throttled(_COMMITS),
     *_BROKERS,
@@ -179,6 +207,7 @@ TRANSACTIONS = (
         {"coordinator": "next"},
         needs=("transactional_id", "brokers"),
     ),
+    _CLOCK,
     _late(_TRANSACTIONS),
     *_BROKERS,
 )

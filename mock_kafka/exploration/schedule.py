@@ -80,7 +80,9 @@ def possible(disturbances: Sequence[Disturbance], seen: Seen) -> list[Disturbanc
     return [
         disturbance
         for disturbance in disturbances
-        if _apis(disturbance, seen) and all(map(seen.has, disturbance.needs))
+        if _apis(disturbance, seen)
+        and all(map(seen.has, disturbance.needs))
+        and not any(map(seen.requests.get, disturbance.unless))
         for _ in range(disturbance.weight)
     ]
 
