@@ -139,7 +139,6 @@ PRODUCER = (
             "NOT_ENOUGH_REPLICAS",
             "UNKNOWN_TOPIC_OR_PARTITION",
             "KAFKA_STORAGE_ERROR",
-            "CORRUPT_MESSAGE",
         ),
     ),
     Disturbance(
@@ -153,7 +152,8 @@ PRODUCER = (
     ),
     _late(_PRODUCE),
     _throttled(_PRODUCE),
-    _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"), 1),
+    # The only error of a broker that has no producer ids; it needs no coordinator.
+    _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS",), 1),
     _STALE,
     _OLDER,
     *_BROKERS,
@@ -198,6 +198,13 @@ TRANSACTIONS = (
     _errors(
         _TRANSACTIONS,
         ("CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ),
+    Disturbance(
+        "error",
+        ("InitProducerId",),
+        {"error": OneOf(("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"))},
+        times_max=3,
+        needs=("transactional_id",),
     ),
     _errors((*_TRANSACTIONS, *_PRODUCE), ("INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"), weight=1),
     _errors(_TRANSACTIONS, ("PRODUCER_FENCED",), weight=1),
