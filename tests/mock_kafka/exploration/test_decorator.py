@@ -107,7 +107,7 @@ def test_a_test_that_fails_without_faults_is_its_own_failure(pytester: pytest.Py
 
 
 def test_wrong_uses_are_refused() -> None:
-    with pytest.raises(ValueError, match="'prodcer'; did you mean producer?"):
+    with pytest.raises(ValueError, match=r"'prodcer'; did you mean producer\?"):
         mock_kafka.explore(profiles=["prodcer"])
     with pytest.raises(TypeError, match="needs the argument mock_kafka"):
         mock_kafka.explore(lambda: None)
