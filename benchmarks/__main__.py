@@ -72,6 +72,7 @@ PROGRAMS = {
     "attacked-neighbour": "benchmarks.attacked_neighbour",
     "long-requests": "benchmarks.long_requests",
     "followers": "benchmarks.followers",
+    "page": "benchmarks.page",
     "scale": "benchmarks.scale",
     "replay-hits": "benchmarks.replay_hits",
 }

@@ -46,7 +46,8 @@ PROGRAM = """
 import sys
 from broker.__main__ import main
 from broker import serve
-places = int(sys.argv.pop(1)) + serve.ADMIN_CONNECTIONS_MIN
+from broker.server.open_files import ADMIN_CONNECTIONS_MIN
+places = int(sys.argv.pop(1)) + ADMIN_CONNECTIONS_MIN
 serve.max_admin_connections = lambda: places
 sys.exit(main())
 """

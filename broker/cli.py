@@ -18,7 +18,7 @@ from broker.config.keys import ConfigError
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
 from broker.server.tls import VALID_DAYS
-from broker.stdin_watch import terminate_when_stdin_closes
+from broker.standard_streams import open_missing_streams, terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
 from protocol.properties import PropertiesError, parse_properties
@@ -400,6 +400,7 @@ def main(
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients, parsed.days)
             return 0
+        open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
         _run(serve_options(parsed, environment))

@@ -6,7 +6,6 @@ import errno
 import gc
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
@@ -34,7 +33,8 @@ from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import ListenerPlan, SecurityProtocol, plan_listeners
-from broker.server.log_output import NonBlockingOutput
+from broker.server.log_output import log_output
+from broker.server.open_files import max_admin_connections, max_connections, raise_file_limit
 from broker.server.server import Server, log_bug
 from broker.server.tls import has_keystore
 from protocol import regular_expressions
@@ -52,12 +52,6 @@ Python's default of 700 allocations slows the broker down. With ten times as man
 takes longer than a turn of a request. The third, with the two before it, leaves the pass over all
 objects to brokers that have made many millions of them.
 """
-
-
-RESERVED_FILES = 16
-"""Open files that connections leave to modules that load late, and to TLS."""
-ADMIN_CONNECTIONS_MIN = 16
-"""Connections that the admin port takes at a low limit of open files."""
 
 IMPORT_RETRY_S = 0.05
 IMPORT_DELAY_S = 0.05
@@ -118,24 +112,28 @@ async def serve(options: ServeOptions) -> None:
     """
     log.level = options.log_level.lower()
     log.before_first_line = lambda: configure_logging(options.log_level, options.log_format)
-    logging.basicConfig(stream=NonBlockingOutput(sys.stderr.fileno()))  # of asyncio
+    logging.basicConfig(stream=log_output())  # of asyncio
     gc.set_threshold(*GC_THRESHOLDS)
     raise_file_limit()
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signal_number, stopped.set)
+    stopped = stopped_by_signal()
     config = options.config
     for texts in (config.overrides, *config.overrides_by_broker.values()):
         warn_of_keys(BROKER_KEYS, texts, release_of(config))
     server = await start_server(options)
-    server.connections_max = max_connections()
+    try:
+        server.connections_max = max_connections()
+    except OSError as error:
+        await server.stop()
+        raise StartError(str(error)) from error
     lines = bootstrap_lines(server.cluster)
     admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
     if admin_socket is not None:
         lines.append(f"admin.url={admin_socket.url}")
     lines += security_lines(server)
-    print("\n".join(lines), flush=True)  # noqa: T201 - the documented first lines
+    try:
+        print("\n".join(lines), flush=True)  # noqa: T201 - the documented first lines
+    except OSError as error:  # the reader of a pipe has gone, or a disk is full
+        log.warning("the addresses can't be printed", lines=lines, error=str(error))
     admin_port = (
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
     )
@@ -148,6 +146,21 @@ async def serve(options: ServeOptions) -> None:
     if admin_port is not None:
         await admin_port.stop()
     await server.stop()
+
+
+def stopped_by_signal() -> asyncio.Event:
+    """Return an event of the running loop that SIGTERM or SIGINT sets, or Ctrl-Break of Windows."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGINT", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, stopped.set)
+        except NotImplementedError:  # the loop of Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
+    return stopped
 
 
 async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug) -> Server:
@@ -185,7 +198,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         if options.has_tls and any(
             plan.protocol.has_tls and not has_keystore(values[plan.name]) for plan in listeners
         ):
-            folder = Path(files.enter_context(TemporaryDirectory(prefix="mock-kafka-")))
+            folder = Path(files.enter_context(_certificates_folder()))
             server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
             server.certificates.made_keystore = str(server_path)
         for listener in listeners:
@@ -215,6 +228,16 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         raise StartError(f"--faults: {error}") from error
     server.first_faults = options.faults
     return server
+
+
+def _certificates_folder() -> "TemporaryDirectory[str]":
+    try:
+        return TemporaryDirectory(prefix="mock-kafka-")
+    except OSError as error:
+        raise StartError(
+            "TLS needs a temporary folder for its certificates, and none can be written to: set"
+            f" TMPDIR, or ssl.keystore.location to a file of yours ({error.strerror})"
+        ) from error
 
 
 def _make_certificates(
@@ -348,28 +371,6 @@ def new_cluster_id() -> str:
     return base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
 
 
-def raise_file_limit() -> None:
-    """Raise the limit of open files to the hard limit; each connection needs one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def max_admin_connections() -> int:
-    """Return how many connections the admin port may have: a small part of the open files."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(ADMIN_CONNECTIONS_MIN, limit // 16)
-
-
-def max_connections() -> int:
-    """Return how many connections of Kafka clients the limit of open files has room for."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # The system gives the lowest free number to a new file.
-    with Path(os.devnull).open() as probe:
-        used = probe.fileno()
-    return max(1, limit - used - max_admin_connections() - RESERVED_FILES)
-
-
 def configure_logging(level: str, log_format: str) -> None:
     """Send log lines to standard error, as text or as JSON; a reader that stops blocks nothing."""
     # structlog imports rich if it is installed, for tracebacks that we do not use.
@@ -379,12 +380,12 @@ def configure_logging(level: str, log_format: str) -> None:
 
     if not has_rich:
         del sys.modules["rich"]
-    output: Any = NonBlockingOutput(sys.stderr.fileno())
+    output: Any = log_output()
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
         else structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            colors=output.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
     )
     processors: list[Any] = [

@@ -50,7 +50,7 @@ class BlockingConnection:
                 raise
         except OSError as error:
             raise UnreachableError(
-                f"cannot connect to {address.host}:{address.port}: {error.strerror or error}"
+                f"cannot connect to {address}: {error.strerror or error}"
             ) from error
         if tls is not None:
             try:
@@ -82,7 +82,7 @@ class BlockingConnection:
             connection._handshake(sasl)
         except ConnectionLostError as error:
             connection.close()
-            place = f"{address.host}:{address.port}"
+            place = str(address)
             if isinstance(error.__cause__, TimeoutError):
                 raise ConnectionLostError(
                     f"{place} accepts connections and does not respond within {timeout_s:g} s:"

@@ -51,7 +51,7 @@ class BrokerConnection(asyncio.Protocol):
         except (ssl.SSLError, ssl.CertificateError) as error:
             self._fail(SecurityError(f"no TLS with {address.host}: {error}"))
         except OSError as error:
-            place = f"{address.host}:{address.port}"
+            place = str(address)
             self._fail(UnreachableError(f"cannot connect to {place}: {error.strerror or error}"))
 
     def write(self, frame: bytes) -> None:

@@ -13,10 +13,13 @@ from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
 
 class Address(NamedTuple):
-    """Where a broker listens."""
+    """Where a broker listens; as text `HOST:PORT`, with an IPv6 address in brackets."""
 
     host: str
     port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import sys
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -47,7 +46,11 @@ def set_niceness(pid: int, niceness: int) -> None:
 
 
 def memory_max_bytes() -> int:
-    """Return the most memory that this process has used so far."""
+    """Return the most memory that this process has used so far; 0 if the system does not say."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return 0
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used if sys.platform == "darwin" else used * 1024
 

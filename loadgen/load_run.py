@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 import os
-import resource
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -413,6 +412,10 @@ def _cpu_us_since(before_us: int | None, pid: int | None) -> int | None:
 
 
 def _allow_open_files(count: int) -> None:
+    try:
+        import resource  # noqa: PLC0415 - not on Windows, which has no such limit for sockets
+    except ImportError:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))

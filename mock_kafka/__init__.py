@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mock_kafka.exploration.decorator import ExplorationError as ExplorationError
     from mock_kafka.exploration.decorator import explore as explore
     from mock_kafka.fault import Fault as Fault
+    from mock_kafka.fault import Hold as Hold
     from mock_kafka.group_views import Group as Group
     from mock_kafka.group_views import GroupMember as GroupMember
     from mock_kafka.group_views import GroupOffset as GroupOffset
@@ -60,6 +61,7 @@ _MODULES = {
     "Denial": "acl_views",
     "ExplorationError": "exploration.decorator",
     "Fault": "fault",
+    "Hold": "fault",
     "Group": "group_views",
     "GroupMember": "group_views",
     "GroupOffset": "group_views",

@@ -28,8 +28,8 @@ DESCRIPTIONS = {
 
 EPILOG = f"""\
 The cluster is the one at --admin-url, by default MOCK_KAFKA_ADMIN_URL, or the port
-MOCK_KAFKA_ADMIN_PORT or {DEFAULT_PORT} of this machine. MOCK_KAFKA_ADMIN_TOKEN is the token, if the
-cluster has a broker.admin.token.
+MOCK_KAFKA_ADMIN_PORT or {DEFAULT_PORT} of MOCK_KAFKA_ADMIN_HOST or this machine.
+MOCK_KAFKA_ADMIN_TOKEN is the token, if the cluster has a broker.admin.token.
 """
 
 
@@ -75,9 +75,13 @@ def build_parser(command: str) -> argparse.ArgumentParser:
 
 
 def default_url() -> str:
-    """Return the URL of a cluster on this machine, with the port that `serve` would use."""
+    """Return the URL of a cluster on this machine, with the address that `serve` would use."""
     port = os.environ.get("MOCK_KAFKA_ADMIN_PORT", "")
-    return f"http://127.0.0.1:{port if port not in {'', '0'} else DEFAULT_PORT}"
+    host = os.environ.get("MOCK_KAFKA_ADMIN_HOST", "").strip("[]")
+    if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - all addresses, so also this one
+        host = "127.0.0.1"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{port if port not in {'', '0'} else DEFAULT_PORT}"
 
 
 def _add_faults(actions: Any) -> None:
@@ -88,6 +92,9 @@ def _add_faults(actions: Any) -> None:
     )
     remove = actions.add_parser("remove", help="remove a rule")
     remove.add_argument("id", type=int)
+    release = actions.add_parser("release", help="let the requests go on that a rule holds")
+    release.add_argument("id", type=int)
+    release.add_argument("--count", type=int, help="the oldest ones only; default: all")
     actions.add_parser("clear", help="remove all rules")
 
 
@@ -204,6 +211,8 @@ def _request(command: str, options: argparse.Namespace) -> tuple[str, str, Any]:
         is_json = options.rules.lstrip().startswith(("{", "["))
         text = options.rules if is_json else Path(options.rules).read_text(encoding="utf-8")
         return "POST", path, json.loads(text)
+    if action == "release":
+        return "POST", f"{path}/{options.id}/release", {"count": options.count}
     return "DELETE", path if action == "clear" else f"{path}/{options.id}", None
 
 

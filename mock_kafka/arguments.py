@@ -7,6 +7,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 MarkerKind = Literal["abort", "commit"]
 Ports = Literal["same", "new"]
 At = Literal["before_handling", "before_response"]
+Level = Literal["top", "part"]
 
 
 class QuotaValues(TypedDict, total=False):
@@ -47,7 +48,7 @@ class RequestFilter(TypedDict, total=False):
     broker: int
     connection: int
     error: str
-    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
+    outcome: Literal["waiting", "held", "responded", "no_response", "closed", "refused", "delayed"]
     fault: str
     denied: bool
     since: int

@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ def broker_command(command: str | Sequence[str] | None = None) -> BrokerCommand:
     """
     given = command or os.environ.get(COMMAND_VARIABLE, "").strip()
     if isinstance(given, str):
-        given = shlex.split(given)
+        given = _words(given)
     if not given:
         other = _other_program()
         if other is None or not _lacks_requirements():
@@ -70,12 +71,21 @@ def execute_other(arguments: Sequence[str]) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(_OF_THIS_PYTHON)}
     environment[_EXECUTED_VARIABLE] = "1"
     words = [*command.words, *arguments]
+    if os.name == "nt":  # there `exec` ends this process while the other one still runs
+        sys.exit(subprocess.call(words, env=environment))  # noqa: S603 - no shell on purpose
     os.execvpe(words[0], words, environment)  # noqa: S606 - no shell on purpose
+
+
+def _words(command: str) -> list[str]:
+    if os.name == "nt":  # a backslash is a part of a path
+        return [word.strip('"') for word in shlex.split(command, posix=False)]
+    return shlex.split(command)
 
 
 def _own_command() -> BrokerCommand:
     # -I: do not run a broker.py in the user's folders. -S: see the launcher.
-    words = (sys.executable, "-I", "-S", str(_ISOLATED_LAUNCHER))
+    flags = ("-I", "-S", *(["-B"] if sys.dont_write_bytecode else []))
+    words = (sys.executable, *flags, str(_ISOLATED_LAUNCHER))
     path = os.pathsep.join(folder for folder in sys.path if folder)
     return BrokerCommand(words, {**os.environ, PATH_VARIABLE: path}, is_own=True)
 

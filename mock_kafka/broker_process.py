@@ -20,6 +20,8 @@ FIRST_LINE_PREFIX = f"{BOOTSTRAP_SERVERS}="
 LOG_LINES_MAX = 10_000
 """The number of log lines to keep, the newest ones."""
 
+_TERMINATION_KILLS = os.name == "nt"
+"""Whether `terminate` ends a process at once, so that it can't delete its temporary files."""
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _FURTHER_LINES_TIMEOUT_S = 1.0
@@ -55,7 +57,9 @@ class BrokerProcess(PrintedLines):
                 encoding="utf-8",
                 errors="replace",
                 env=command.environment,
-                start_new_session=True,  # Ctrl-C goes to the user's program only
+                # Ctrl-C goes to the user's program only, also on Windows.
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
             raise StartError(
@@ -122,7 +126,7 @@ class BrokerProcess(PrintedLines):
         return self._process.returncode
 
     def _ask_to_stop(self) -> None:
-        if self._command.is_own:
+        if self._command.is_own and not _TERMINATION_KILLS:
             self._process.terminate()
         elif self._process.stdin is not None:
             # The command may be a wrapper, which would end without its broker.

@@ -75,7 +75,8 @@ class MockKafka(ClusterMethods):
             config: Kafka's broker configuration, such as `num.partitions`. `broker.2.KEY` is a key
                 of broker 2 alone, such as `broker.2.broker.rack`. `${env:NAME}` in a value is an
                 environment variable.
-            host: the address to listen on and to advertise.
+            host: the address to listen on and to advertise. With an IPv6 address the admin port is
+                on `::1`.
             port: the first broker's port, the others get the next ones; 0 for free ports.
             log_level: `debug`, `info`, `warning` or `error`, for `log_lines`.
             admin_port: the HTTP port for the methods; 0 for a free port. With None the methods
@@ -375,6 +376,8 @@ class MockKafka(ClusterMethods):
             arguments += ["--sasl"]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]
+            if ":" in self.host:  # perhaps this machine has IPv6 alone
+                arguments += ["--admin-host", "::1"]
         if self.faults_at_start is not None:
             rules_path = files.enter_context(rules_file(self.faults_at_start))
             arguments += ["--faults", str(rules_path)]

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
-from mock_kafka.control import Control
+from mock_kafka.control import WAIT_MARGIN_S, Control
+from mock_kafka.temporary_folder import temporary_folder
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -16,12 +16,17 @@ Rules = str | PathLike[str] | Iterable["Mapping[str, Any] | Fault"]
 """The path of a JSON file of rules, or the rules themselves (docs/faults.md has their fields)."""
 
 
+WAIT_TIMEOUT_S = 10.0
+"""How long to wait for a rule, in seconds of real time."""
+
+
 class When(TypedDict, total=False):
     """Which requests a rule matches, and on which of these it fires; see docs/faults.md.
 
     A request must match all fields that are set. The rule fires at most `times`, only on the `nth`
     request, on `every` nth, not on the first `skip`, between `after_ms` and `until_ms` from now on
-    the cluster's clock, or with a `probability` whose results `seed` determines.
+    the cluster's clock, or with a `probability` whose results `seed` determines. It begins to match
+    when the rule with the name `after` has fired, and ends when that with the name `until` has.
     """
 
     api: str
@@ -31,6 +36,9 @@ class When(TypedDict, total=False):
     partition: int
     group: str
     transactional_id: str
+    resource: str
+    topic_id: str
+    where: Mapping[str, Any]
     broker: int
     client_id: str
     user: str
@@ -40,6 +48,8 @@ class When(TypedDict, total=False):
     nth: int
     every: int
     skip: int
+    after: str
+    until: str
     after_ms: int
     until_ms: int
     probability: float
@@ -81,8 +91,40 @@ class Fault:
         is_used_up: bool = self._now()["is_used_up"]
         return is_used_up
 
+    @property
+    def is_armed(self) -> bool:
+        """Whether the rule can match the next request; asks the cluster.
+
+        It is not before the rule in `after` has fired, nor when it is used up.
+        """
+        is_armed: bool = self._now()["is_armed"]
+        return is_armed
+
+    def wait(self, count: int = 1, *, timeout_s: float = WAIT_TIMEOUT_S) -> None:
+        """Return when the rule has fired on `count` requests.
+
+        Raises:
+            TimeoutError: it had not after `timeout_s` of real time.
+            ControlError: the rule was removed.
+        """
+        self._wait({"fired": count}, timeout_s)
+
+    def _wait(self, query: Mapping[str, int], timeout_s: float) -> None:
+        found = self._control.ask(
+            "GET",
+            f"/v1/faults/{self.id}/wait",
+            query={**query, "timeout_ms": round(timeout_s * 1000)},
+            timeout_s=timeout_s + WAIT_MARGIN_S,
+        )
+        if found is None:
+            now = self._now()
+            raise TimeoutError(
+                f"{self!r} has fired {now['fired']} times and holds {now['held']} requests,"
+                f" not {query}, after {timeout_s} s; it matched {now['matched']}"
+            )
+
     def remove(self) -> None:
-        """Remove the rule; responses that it delays stay delayed."""
+        """Remove the rule; responses that it delays stay delayed, requests that it holds go on."""
         self._control.ask("DELETE", f"/v1/faults/{self.id}")
 
     def _now(self) -> Mapping[str, Any]:
@@ -91,6 +133,45 @@ class Fault:
                 found: Mapping[str, Any] = fault
                 return found
         raise LookupError(f"{self!r} was removed, or the cluster was reset")
+
+
+class Hold(Fault):
+    """A rule that holds requests until they are released.
+
+    In a `with` block, all are released at its end.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.release()
+
+    @property
+    def held_count(self) -> int:
+        """The number of requests that it holds; asks the cluster."""
+        count: int = self._now()["held"]
+        return count
+
+    def wait(self, count: int = 1, *, timeout_s: float = WAIT_TIMEOUT_S) -> None:
+        """Return when the rule holds `count` requests at the same time.
+
+        Raises:
+            TimeoutError: it did not for `timeout_s` of real time.
+            ControlError: the rule was removed.
+        """
+        self._wait({"held": count}, timeout_s)
+
+    def release(self, count: int | None = None) -> None:
+        """Have the oldest `count` requests go on; by default all, and the rule holds no others.
+
+        What they do has happened when this returns, and their responses are sent.
+
+        Raises:
+            ControlError: the rule was removed.
+        """
+        body = {} if count is None else {"count": count}
+        self._control.ask("POST", f"/v1/faults/{self.id}/release", body)
 
 
 def document_of(rules: Rules) -> list[Any]:
@@ -115,7 +196,7 @@ def rules_file(rules: Rules | None) -> Iterator[Path | None]:
     if rules is None or isinstance(rules, str | PathLike):
         yield None if rules is None else Path(rules)
         return
-    with TemporaryDirectory(prefix="mock-kafka-") as folder:
+    with temporary_folder() as folder:
         path = Path(folder) / "faults.json"
         path.write_text(json.dumps(document_of(rules)), encoding="utf-8")
         yield path

@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
-from mock_kafka.arguments import At
+from mock_kafka.arguments import At, Level
 from mock_kafka.control import Control
-from mock_kafka.fault import Fault, Rules, When, document_of
+from mock_kafka.fault import WAIT_TIMEOUT_S, Fault, Hold, Rules, When, document_of
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -19,12 +19,23 @@ class FaultMethods(ABC):
     def control(self) -> Control:
         """The admin port of the running cluster."""
 
-    def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
+    def fail(
+        self,
+        *,
+        error: str,
+        at: At | None = None,
+        level: Level | None = None,
+        **when: Unpack[When],
+    ) -> Fault:
         """Return an error for everything that the request names, such as `NOT_ENOUGH_REPLICAS`.
 
-        The request is not handled; with `at="before_response"` it is.
+        The request is not handled; with `at="before_response"` it is. By default it is only for
+        errors that Kafka finds after the work, such as `NOT_ENOUGH_REPLICAS_AFTER_APPEND`. With a
+        `level` the error is at the `top` of the response, or in each `part` of it.
         """
-        return self.add_fault(error=error, at=at, **when)
+        options = {"at": at, "level": level}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.add_fault(error=error, **given, **when)
 
     def respond(
         self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
@@ -62,6 +73,43 @@ class FaultMethods(ABC):
         """Handle the request but never respond; with `at="before_handling"` do not handle it."""
         return self.add_fault(hang=at, **when)
 
+    def hold(self, *, at: At = "before_handling", **when: Unpack[When]) -> Hold:
+        """Hold requests until `release()`, while others go on; no clock releases them.
+
+        With `at="before_response"` they are handled first, and their responses are held.
+        """
+        return cast("Hold", self.add_fault(hold=at, **when))
+
+    def sequence(self, *steps: Mapping[str, Any]) -> list[Fault]:
+        """Add rules of which each begins to match when the one before it has fired.
+
+        A step is a rule with the fields in docs/faults.md. It fires once, unless it has `times` or
+        `nth`. It gets a name if it has none.
+
+        Raises:
+            ControlError: a rule is invalid; the message has its number and the reason.
+        """
+        rules: list[dict[str, Any]] = []
+        for number, step in enumerate(steps, 1):
+            once = {} if {"times", "nth"} & step.keys() else {"times": 1}
+            after = {"after": rules[-1]["name"]} if rules else {}
+            rules.append({"name": f"step {number}", **once, **after, **step})
+        return self.add_faults(rules)
+
+    def wait_for_fault(
+        self, fault: Fault, count: int = 1, *, timeout_s: float = WAIT_TIMEOUT_S
+    ) -> None:
+        """Do what `fault.wait` does: wait until it has fired so often, or holds so many requests.
+
+        Raises:
+            TimeoutError: that did not happen for `timeout_s` of real time.
+        """
+        fault.wait(count, timeout_s=timeout_s)
+
+    def release(self, hold: Hold, count: int | None = None) -> None:
+        """Do what `hold.release` does: have the oldest `count` requests go on, by default all."""
+        hold.release(count)
+
     def throttle(self, *, throttle_time_ms: int, mute: bool = True, **when: Unpack[When]) -> Fault:
         """Return a throttle time, and mute the connection for it unless `mute` is False."""
         return self.add_fault(throttle_time_ms=throttle_time_ms, mute=mute, **when)
@@ -72,7 +120,7 @@ class FaultMethods(ABC):
         Raises:
             ControlError: the rule is invalid; the message has the field and the closest valid name.
         """
-        return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
+        return self._fault_of(self.control.ask("POST", "/v1/faults", rule))
 
     def add_faults(self, rules: Rules) -> list[Fault]:
         """Add all rules of a JSON file or of a list, or none if one is invalid.
@@ -85,12 +133,15 @@ class FaultMethods(ABC):
             ValueError: the file is not JSON.
         """
         added = self.control.ask("POST", "/v1/faults", document_of(rules))
-        return [Fault(self.control, fault) for fault in added]
+        return list(map(self._fault_of, added))
 
     def faults(self) -> list[Fault]:
         """Return all rules in the order of their evaluation, including those that are used up."""
-        return [Fault(self.control, fault) for fault in self.control.ask("GET", "/v1/faults")]
+        return list(map(self._fault_of, self.control.ask("GET", "/v1/faults")))
+
+    def _fault_of(self, data: Mapping[str, Any]) -> Fault:
+        return (Hold if "hold" in data["rule"] else Fault)(self.control, data)
 
     def clear_faults(self) -> None:
-        """Remove all rules; responses that they delay stay delayed."""
+        """Remove all rules; responses that they delay stay delayed, requests they hold go on."""
         self.control.ask("DELETE", "/v1/faults")

@@ -5,7 +5,9 @@ is enough beside a broker in another environment. Some commands need packages of
 """
 
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 ADVICE = (
     "install mock-kafka in a separate environment, for example with `uv tool install` or"
@@ -42,14 +44,24 @@ def explanation(extra: str = "") -> str:
     if not extra:
         return f"the broker needs {missing}: {ADVICE}"
     found = list(_missing(extra))
+    elsewhere = (
+        f"install mock-kafka with its extra `{extra}` in a separate environment, for example with"
+        " `uv tool install` or `pipx install`, and call its `mock-kafka`"
+    )
     if any(what != NOT_INSTALLED for _, what in found):  # a client that somebody tests, perhaps
-        return (
-            f"{missing}: to keep what is installed, install mock-kafka with its extra"
-            f" `{extra}` in a separate environment, for example with `uv tool install` or"
-            " `pipx install`, and call its `mock-kafka`"
-        )
+        return f"{missing}: to keep what is installed, {elsewhere}"
+    if _is_externally_managed():
+        return f"{missing}: nothing can be installed in this Python; {elsewhere}"
     words = " ".join(f"'{requirement}'" for requirement, _ in found)
     return f"{missing}: pip install {words}"
+
+
+def _is_externally_managed() -> bool:
+    """Return whether pip refuses to install here (PEP 668), as in our program of one file."""
+    import sysconfig  # noqa: PLC0415 - for an error
+
+    marker = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+    return sys.prefix == sys.base_prefix and marker.exists()
 
 
 def _missing(extra: str) -> Iterator[tuple[str, str]]:

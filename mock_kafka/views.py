@@ -103,13 +103,13 @@ class Transaction:
 class Request:
     """One request that the cluster received, and its outcome.
 
-    `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`, with the reason in
-    `close_reason`. `errors` are the names of all error codes in the response. `request` and
-    `response` are the decoded messages: dictionaries with the names of Kafka's schemas, with
-    summaries of record batches, or None. `fault` describes what a rule did to the request, and
-    `denials` what it was not allowed to do. `shadow_throttle_times_ms` has, by quota key, the
-    throttle times of quotas in shadow mode. Times are in milliseconds of the cluster's clock,
-    `duration_us` in microseconds of real time.
+    `outcome` is `waiting`, `held` (by a rule, until it is released), `responded`, `no_response`
+    (acks=0) or `closed`, with the reason in `close_reason`. `errors` are the names of all error
+    codes in the response. `request` and `response` are the decoded messages: dictionaries with the
+    names of Kafka's schemas, with summaries of record batches, or None. `fault` describes what a
+    rule did to the request, and `denials` what it was not allowed to do. `shadow_throttle_times_ms`
+    has, by quota key, the throttle times of quotas in shadow mode. Times are in milliseconds of the
+    cluster's clock, `duration_us` in microseconds of real time.
 
     The kind `connection` is a new connection that a rule refused or delayed: `outcome` is
     `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The kind `disconnect` is the end

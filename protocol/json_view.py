@@ -29,7 +29,8 @@ HIDDEN = "(hidden)"
 BATCHES_MAX = 100
 """Maximum number of described batches of one field; further ones are only counted."""
 
-_SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
+SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
+"""Fields that are never shown, of any message."""
 
 _COMPRESSIONS = dict(enumerate(COMPRESSION_NAMES))
 _NAMES: dict[int, str] = {int(key): name for key, name in messages.API_NAMES.items()}
@@ -105,7 +106,7 @@ def _expression(field: Any, siblings: Any) -> str:
         source = f"plain({name!r}, {value}, may_show)"
     elif name.endswith("error_code"):
         source = f"error_name({value})"
-    if name in _SECRET_FIELDS:
+    if name in SECRET_FIELDS:
         return f"HIDDEN if {value} else {source}"
     if name == "value" and "name" in siblings:  # a configuration
         return f"HIDDEN if {value} and not may_show(str(message.name)) else {source}"
@@ -153,6 +154,22 @@ def _plain(name: str, value: Any, may_show: MayShow) -> Any:
             return {str(key): _plain(str(key), item, may_show) for key, item in value.items()}
         case _:
             return as_plain(value, may_show)
+
+
+BATCHES = "batches"
+BATCH_FIELDS = {
+    "base_offset": "int64",
+    "record_count": "int32",
+    "bytes": "int32",
+    "compression": "string",
+    "producer_id": "int64",
+    "producer_epoch": "int16",
+    "base_sequence": "int32",
+    "max_timestamp": "int64",
+}
+"""The fields of each of `BATCHES` in a summary of records, with their types."""
+SUMMARY_FIELDS = {"bytes": "int32", "batch_count": "int32"}
+"""The other fields of a summary that it always has."""
 
 
 def batch_summaries(records: bytes) -> dict[str, Any]:

@@ -6,23 +6,14 @@ schema's default. Error codes may be names, uuids are strings, and bytes are `{"
 `{"text": ...}`.
 """
 
-import binascii
-from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
+from protocol.field_values import simple_value
 from protocol.message_schema import is_ever_nullable, schema_of
 from protocol.suggestions import did_you_mean
-
-_INTEGERS = {
-    "uint16": range(1 << 16),
-    **{f"int{bits}": range(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64)},
-}
-_TEXT_BYTES_MAX = (1 << 15) - 1
 
 
 def check_patch(api_key: ApiKey, patch: Any) -> None:
@@ -68,7 +59,7 @@ def _check_value(field: Any, value: Any, path: str) -> None:
     elif field.is_struct():
         raise ValueError(f"{path}: must be an object, not {value!r}")
     else:
-        _simple(field, value, path)
+        simple_value(field, value, path)
 
 
 def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str, Any]) -> None:
@@ -88,9 +79,9 @@ def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str
                     _apply_patch(entry, field.array_of, api_version, value)
             setattr(message, name, entries)
         elif field.is_array():
-            setattr(message, name, [_simple(field.array_of, item, name) for item in value])
+            setattr(message, name, [simple_value(field.array_of, item, name) for item in value])
         elif not field.is_struct():
-            setattr(message, name, _simple(field, value, name))
+            setattr(message, name, simple_value(field, value, name))
         elif getattr(message, name) is None:
             setattr(message, name, _new(field, api_version, value))
         else:
@@ -105,56 +96,3 @@ def _new(struct: Any, api_version: int, patch: Mapping[str, Any]) -> Any:
             setattr(entry, name, _new(field, api_version, {}))  # kafka-python has no default
     _apply_patch(entry, struct, api_version, patch)
     return entry
-
-
-def _simple(field: Any, value: Any, path: str) -> Any:
-    """Convert a value to the type of the field.
-
-    Raises:
-        ValueError: it has another type.
-    """
-    kind = field.type_str.removeprefix("[]")
-    integers = _INTEGERS.get(kind)
-    if isinstance(value, str) and field.name.endswith("error_code"):
-        return _error_code(value, path)
-    if integers is not None and isinstance(value, int) and not isinstance(value, bool):
-        if value in integers:
-            return value
-        raise ValueError(f"{path}: {value} doesn't fit into {kind}")
-    if kind == "string" and isinstance(value, str) and len(value.encode()) <= _TEXT_BYTES_MAX:
-        return value
-    if kind == "bool" and isinstance(value, bool):
-        return value
-    if kind == "float64" and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if kind == "bitfield" and isinstance(value, list):
-        if all(isinstance(byte, int) and 0 <= byte < 31 for byte in value):
-            return set(value)
-    elif kind == "uuid" and isinstance(value, str):
-        try:
-            return UUID(value)
-        except ValueError:
-            raise ValueError(f"{path}: {value!r} is no uuid") from None
-    elif kind in {"bytes", "records"} and isinstance(value, Mapping) and len(value) == 1:
-        return _bytes(value, path)
-    raise ValueError(f"{path}: must be of type {kind}, not {value!r}")
-
-
-def _error_code(name: str, path: str) -> int:
-    code = ErrorCode.__members__.get(name)
-    if code is None:
-        hint = did_you_mean(name, ErrorCode.__members__)
-        raise ValueError(f"{path}: there is no {name}{hint}")
-    return int(code)
-
-
-def _bytes(value: Mapping[str, Any], path: str) -> bytes:
-    ((encoding, text),) = value.items()
-    if isinstance(text, str) and encoding == "text":
-        return text.encode()
-    if isinstance(text, str) and encoding == "base64":
-        try:
-            return b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            raise ValueError(f"{path}: {text!r} is no base64") from None
-    raise ValueError(f'{path}: must be {{"base64": ...}} or {{"text": ...}}')

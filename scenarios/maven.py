@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mock-kafka"
 _FETCH_TIMEOUT_S = 120
 _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -19,9 +19,10 @@ _POM = """\
 """
 _DEPENDENCY = """\
     <dependency>
-      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}{}
     </dependency>
 """
+_CLASSIFIER = "<classifier>{}</classifier>"
 # Maven fetches what an artifact depends on even where only the artifact is copied.
 _WITHOUT_DEPENDENCIES = (
     "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
@@ -47,7 +48,7 @@ def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False)
 
     Args:
         name: what it is, and its version; each version needs its own name.
-        artifacts: each "group:artifact:version".
+        artifacts: each "group:artifact:version", with ":classifier" if it has one.
         only_these: without what the artifacts themselves depend on.
 
     Raises:
@@ -63,7 +64,7 @@ def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False)
         raise CannotRunError(f"fetching {name} needs mvn, which is not here")
     CACHE.mkdir(parents=True, exist_ok=True)
     more = _WITHOUT_DEPENDENCIES if only_these else ""
-    dependencies = [_DEPENDENCY.format(*artifact.split(":"), more) for artifact in artifacts]
+    dependencies = [_dependency(artifact, more) for artifact in artifacts]
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         (Path(folder) / "pom.xml").write_text(_POM.format("".join(dependencies)))
         (Path(folder) / "settings.xml").write_text(_SETTINGS)
@@ -91,3 +92,10 @@ def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False)
             if not jars.exists():  # another run was faster
                 raise
     return jars
+
+
+def _dependency(artifact: str, more: str) -> str:
+    group, name, version, *classifier = artifact.split(":")
+    return _DEPENDENCY.format(
+        group, name, version, "".join(map(_CLASSIFIER.format, classifier)), more
+    )

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from mock_kafka.missing_requirements import explanation
+
 
 class MissingLibraryError(Exception):
     """A picture was asked for and can't be drawn; the message says what to install."""
@@ -17,7 +19,8 @@ def require_matplotlib() -> Any:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load, and perhaps not there
     except ImportError as error:
-        raise MissingLibraryError("pictures need matplotlib: pip install matplotlib") from error
+        missing = explanation("reports") or "matplotlib: pip install matplotlib"
+        raise MissingLibraryError(f"pictures need {missing}") from error
     return Figure
 
 

@@ -27,6 +27,16 @@ HEAD = """\
 
 *Everything that `from mock_kafka import ...` offers. [testing.md](testing.md) has the methods by
 topic.*
+
+## Try it
+
+```python
+def test_records_without_a_client(mock_kafka):
+    mock_kafka.create_topic("orders", partitions=3)
+    mock_kafka.produce("orders", b"one coffee", partition=2)
+    [record] = mock_kafka.records("orders")
+    assert (record.partition, record.offset) == (2, 0)
+```
 """
 _ARGUMENT_DEFAULTS_MAX = 88
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
@@ -175,9 +185,9 @@ def render() -> str:
     errors = {name for name, cls in classes.items() if issubclass(cls, Exception)}
     from_client = {name for name, cls in classes.items() if cls.__module__.startswith("client")}
     groups = {
-        "The cluster": ["MockKafka", "Fault"],
+        "The cluster": ["MockKafka", "Fault", "Hold"],
         "Results of methods": sorted(
-            classes.keys() - errors - from_client - {"MockKafka", "Fault"}
+            classes.keys() - errors - from_client - {"MockKafka", "Fault", "Hold"}
         ),
         "The producer and the admin client": sorted(from_client - errors),
         "Errors": sorted(errors),

@@ -41,6 +41,20 @@ of responses without any difference from Apache Kafka 4.4 in generated conversat
 ([comparison.md](comparison.md)). Produce is advertised from version 0 on and served from version 3
 on, as in Kafka 4. An API key that is not in the table is not advertised.
 
+## Try it
+
+```console
+$ mock-kafka serve --port 9092 --admin-port 9099 &
+bootstrap.servers=127.0.0.1:9092
+admin.url=http://127.0.0.1:9099
+$ mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders
+Created topic orders.
+$ mock-kafka requests list --api CreateTopics
+#...  broker 1  mock-kafka as ANONYMOUS  CreateTopics v7  orders  -> responded
+```
+
+## APIs
+
 | key | API | versions | schema | agrees | gaps |
 |----:|-----|----------|--------|-------:|------|
 """

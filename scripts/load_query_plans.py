@@ -29,6 +29,16 @@ scripts.load_query_plans` writes this page.*
 `Exchange` is a shuffle; the window functions and the `DISTINCT`s need one each. Nothing but the
 result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, point
 of a chart, or bin of a percentile.
+
+## Try it
+
+```console
+$ .venv/bin/python -c 'from loadgen.analysis import queries; print(queries.LATENCIES)'
+...
+    SELECT second, tenant, min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
+...
+    GROUP BY second, tenant
+```
 """
 _PLAN_NAMES = ("mixed-tenants", "exactly-once")
 _CONFIG = {

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from scripts import authorization_table
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 TOP_FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"artifacts"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES: list[str] = PROJECT["tool"]["coverage"]["run"]["source_pkgs"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 PATH_AND_NAME = re.compile(r"`([\w/]+\.py)`\s+`([A-Za-z_][\w.]*)`")
@@ -64,10 +67,26 @@ def test_every_link_has_a_target(path: Path) -> None:
         if re.match(r"[a-z]+:", link):
             continue
         name, _, anchor = link.partition("#")
-        target = (path.parent / name).resolve() if name else path
+        start = f"{ROOT}/" if name.startswith("/") else f"{path.parent}/"
+        target = Path(f"{start}{name}").resolve() if name else path
         assert target.exists(), link
         if anchor:
             assert anchor in anchors(target), link
+
+
+@pytest.mark.slow
+def test_every_page_that_the_program_names_exists() -> None:
+    """Messages, help and docstrings name pages, and installed versions keep doing so."""
+    pattern = re.compile(r"\bdocs/[\w/-]+\.md(?:#[\w-]+)?")
+    missing = []
+    for package in PACKAGES:
+        for source in (ROOT / package).rglob("*.py"):
+            for link in pattern.findall(source.read_text(encoding="utf-8")):
+                name, _, anchor = link.partition("#")
+                page = ROOT / name
+                if not page.exists() or (anchor and anchor not in anchors(page)):
+                    missing.append(f"{relative(source)}: {link}")
+    assert missing == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
@@ -90,7 +109,8 @@ def test_the_index_lists_every_page() -> None:
     linked = {
         (index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(index))
     }
-    pages = {path for path in DOCUMENTS if path.parent != ROOT and path != index}
+    pages = {path for path in DOCUMENTS if path.parent not in {ROOT, ROOT / "docs" / "site"}}
+    pages.remove(index)
     assert not pages - linked
 
 

@@ -2,19 +2,19 @@
 
 import re
 import shutil
-import socket
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
+from scenarios.maven import CannotRunError
+from tests.clients.java_package import install_java_package, run_maven
 from tests.clients.mock_kafka_program import with_mock_kafka
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
+GO_MODULE = "github.com/mock-kafka/mock-kafka/clients/go"
 _RUN_TIMEOUT_S = 300  # the first time modules are compiled and jars fetched
 
 
@@ -24,6 +24,9 @@ def copy_example(language: str, folder: Path, program: str) -> Path:
         pytest.skip(f"{program} is not here")
     copy = folder / language
     shutil.copytree(EXAMPLES / language, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if language == "go":
+        replacement = f"-replace={GO_MODULE}={ROOT / 'clients' / 'go'}"
+        subprocess.run(["go", "mod", "edit", replacement], cwd=copy, check=True)
     return copy
 
 
@@ -60,7 +63,12 @@ def test_the_go_quickstart_passes(tmp_path: Path) -> None:
 @pytest.mark.interop
 @pytest.mark.long
 def test_the_java_quickstart_passes(tmp_path: Path) -> None:
-    output = run_in_copy("java", tmp_path, "mvn", "--batch-mode", "test")
+    copy = copy_example("java", tmp_path, "mvn")
+    try:
+        install_java_package()
+        output = run_maven(copy, "test")
+    except CannotRunError as error:
+        pytest.skip(str(error))
     assert "Tests run: 3, Failures: 0, Errors: 0, Skipped: 0" in output
 
 
@@ -71,82 +79,6 @@ def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
     output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
     # One needs what only confluent-kafka[avro] installs.
     assert re.search(r" (26 passed|25 passed, 1 skipped) in ", output)
-
-
-# The file of each example that starts the cluster ----------------------------------------------
-
-_GO = """
-package orders
-import ("fmt"; "testing")
-func TestWait(t *testing.T) { fmt.Println(adminURL); select {} }
-"""
-_JAVA = """
-package shop;
-class Wait {
-    public static void main(String[] arguments) throws Exception {
-        MockKafka kafka = new MockKafka();
-        var field = MockKafka.class.getDeclaredField("adminUrl");
-        field.setAccessible(true);
-        System.out.println(field.get(kafka));
-        Thread.sleep(600_000);
-        kafka.close();
-    }
-}
-"""
-
-
-def waiting_program(language: str, folder: Path) -> tuple[Path, list[str]]:
-    """Return a program that starts the cluster, prints its admin URL and waits, and its folder."""
-    if language == "go":
-        copy = copy_example(language, folder, "go")
-        (copy / "wait_test.go").write_text(_GO, encoding="utf-8")
-        build, run = ["go", "test", "-c", "-o", "wait"], ["./wait", "-test.run", "TestWait"]
-    else:
-        copy = copy_example(language, folder, "javac")
-        source = copy / "src" / "test" / "java" / "shop"
-        (source / "Wait.java").write_text(_JAVA, encoding="utf-8")
-        build = ["javac", "-d", "out", str(source / "MockKafka.java"), str(source / "Wait.java")]
-        run = ["java", "-cp", "out", "shop.Wait"]
-    subprocess.run(build, cwd=copy, check=True, timeout=_RUN_TIMEOUT_S)
-    return copy, run
-
-
-@pytest.mark.interop
-@pytest.mark.long
-@pytest.mark.parametrize("language", ["go", "java"])
-def test_a_killed_example_leaves_no_broker_behind(language: str, tmp_path: Path) -> None:
-    copy, command = waiting_program(language, tmp_path)
-    with subprocess.Popen(
-        command, cwd=copy, env=with_mock_kafka({}), stdout=subprocess.PIPE, text=True
-    ) as program:
-        assert program.stdout is not None
-        address = urlsplit(program.stdout.readline().strip())
-        assert address.hostname is not None
-        assert address.port is not None
-        with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-            program.kill()
-            with suppress(ConnectionResetError):
-                assert connection.recv(1) == b""  # nothing was asked: the broker has ended
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((address.hostname, address.port), timeout=20)
-
-
-@pytest.mark.interop
-@pytest.mark.long
-@pytest.mark.parametrize("language", ["go", "java"])
-def test_an_example_says_why_the_cluster_does_not_start(language: str, tmp_path: Path) -> None:
-    copy, command = waiting_program(language, tmp_path)
-    done = subprocess.run(
-        command,
-        cwd=copy,
-        env=with_mock_kafka({"MOCK_KAFKA_CONFIG_NUM_PARTITION": "2"}),
-        capture_output=True,
-        text=True,
-        timeout=_RUN_TIMEOUT_S,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "num.partitions" in done.stderr
 
 
 def test_the_cookbook_lists_every_recipe() -> None:

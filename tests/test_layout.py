@@ -78,7 +78,7 @@ SHELLS = {
     "broker/cli.py",
     "broker/clock.py",
     "broker/serve.py",
-    "broker/stdin_watch.py",
+    "broker/standard_streams.py",
     "client/blocking_connection.py",
     "client/broker_connection.py",
     "client/clock.py",

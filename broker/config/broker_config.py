@@ -50,6 +50,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.PRODUCER_KEYS,
         broker_keys.AUDIT_KEYS,
         broker_keys.JOURNAL_KEYS,
+        broker_keys.ADMIN_KEYS,
         quota_keys.QUOTA_KEYS,
         security_keys.SECURITY_KEYS,
         broker_keys.TRANSACTION_KEYS,

@@ -27,6 +27,7 @@ from broker.config.values import (
     between,
     explained_by,
     gzip_level,
+    http_url,
     more_than,
     one_of,
     one_of_numbers,
@@ -159,10 +160,14 @@ AUDIT_KEYS: tuple[ConfigKey, ...] = (
     mock_key("audit.acknowledgements.max", INT,     100_000, at_least(1), READ_ONLY, "Acknowledged batches that the audit keeps; the oldest are dropped and counted."),
 )
 
+ADMIN_KEYS: tuple[ConfigKey, ...] = (
+    mock_key("broker.admin.token",         PASSWORD, None, None,     READ_ONLY, "Bearer token that the admin port requires; if unset, it requires none."),
+    mock_key("broker.schema.registry.url", STRING,   None, http_url, READ_ONLY, "Schema registry from which the admin port reads the schemas that records name, to show their values."),
+)
+
 JOURNAL_KEYS: tuple[ConfigKey, ...] = (
     mock_key("journal.enable",      BOOLEAN,  False,      None,        READ_ONLY, "Whether requests and responses are recorded; with an admin port they always are."),
     mock_key("journal.entries.max", INT,      10_000,     at_least(1), READ_ONLY, "Requests that the journal keeps; the oldest are dropped."),
     mock_key("journal.bytes.max",   LONG,     67_108_864, at_least(0), READ_ONLY, "Bytes of requests and responses that the journal keeps; the oldest are dropped."),
-    mock_key("broker.admin.token",  PASSWORD, None,       None,        READ_ONLY, "Bearer token that the admin port requires; if unset, it requires none."),
 )
 # fmt: on

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, Invalid, ListRule
 
@@ -228,6 +229,19 @@ def explained_by(problem: Callable[[Any], str | None]) -> Check:
         return None if reason is None else Invalid(value, reason)
 
     return check
+
+
+def http_url(value: Any) -> Invalid | None:
+    """Require an http or https URL with a host; a user's name would end up in error messages."""
+    try:
+        parts = urlsplit(value)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        return Invalid(value, f"it is no URL: {error}")
+    has_more = parts.username is not None or parts.query or parts.fragment
+    if parts.scheme not in {"http", "https"} or not has_host or has_more:
+        return Invalid(value, "it must be such as http://HOST:PORT, without a user and a query")
+    return None
 
 
 def gzip_level(value: Any) -> Invalid | None:

@@ -63,6 +63,7 @@ class Dispatcher:
             cluster.config["journal.bytes.max"],
             is_enabled=cluster.config["journal.enable"],
         )
+        self.faults.on_held = self.journal.note_held
         self.acknowledgements = Acknowledgements(
             cluster.config["audit.acknowledgements.max"],
             is_enabled=cluster.config["audit.enable"],

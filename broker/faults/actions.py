@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from broker.faults.error_arrays import PART, TOP
 from broker.faults.fields import (
     API_VERSIONS,
     ERROR,
@@ -47,12 +48,27 @@ METADATA_APIS = frozenset(
 """APIs that can respond from stale metadata: brokers, leaders and coordinators."""
 
 
+LATE_ERRORS: Mapping[ApiKey, frozenset[ErrorCode]] = {
+    **dict.fromkeys(
+        (ApiKey.PRODUCE, ApiKey.WRITE_TXN_MARKERS),
+        frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}),
+    ),
+    ApiKey.DELETE_RECORDS: frozenset({ErrorCode.REQUEST_TIMED_OUT}),
+}
+"""Errors that Kafka responds with only after it has done the work.
+
+Sources: `DelayedProduce`, `Partition.appendRecordsToLeader` and `DelayedDeleteRecords`. Other APIs
+may time out before the work as well.
+"""
+
+
 def _at() -> Any:
     return declare(
         one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
         "when an error or an action on the cluster takes effect: before the request is handled, or "
-        "after it was handled and before its response",
-        BEFORE_HANDLING,
+        "after it was handled and before its response. By default before, but after the append "
+        "for the errors `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and "
+        "WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords",
     )
 
 
@@ -86,12 +102,26 @@ class Error(Declared):
         "the API's own response in the request's version, with this error code for everything "
         "that was asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case",
     )
-    at: str = _at()
+    at: str | None = _at()
+
+    level: str | None = declare(
+        one_of(TOP, PART),
+        "where an error is: in the response itself, or in the parts that the request names; by "
+        "default where the API has an error for the whole request, and in the parts if the rule "
+        "is for some of them",
+    )
 
     @property
     def error_code(self) -> ErrorCode:
         """The error code itself."""
         return ErrorCode[self.error]
+
+    def stage(self, api_key: int) -> str:
+        """Return when it takes effect: `BEFORE_HANDLING` or `BEFORE_RESPONSE`."""
+        if self.at is not None:
+            return self.at
+        is_late = self.error_code in LATE_ERRORS.get(ApiKey(api_key), ())
+        return BEFORE_RESPONSE if is_late else BEFORE_HANDLING
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +156,17 @@ class Hang(Declared):
     hang: str = declare_required(
         one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
         "no response, ever; the request is not handled, or it is",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Declared):
+    """Keep a request until it is released."""
+
+    hold: str = declare_required(
+        one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
+        "nothing until the request is released; then it goes on: before it is handled, or after "
+        "it was handled and before its response. No clock releases it",
     )
 
 
@@ -222,7 +263,7 @@ class MoveLeader(Declared):
         broker_or(NEXT, NONE),
         "the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone",
     )
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +276,7 @@ class MoveCoordinator(Declared):
         "`transactional_id` on this or the `next` broker; requests "
         "that wait at the old one get NOT_COORDINATOR",
     )
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +290,7 @@ class StopBroker(Declared):
     )
     elect: bool | None = _elect()
     restart_after_ms: int | None = _restart_after_ms()
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +303,7 @@ class IsolateBroker(Declared):
     )
     elect: bool | None = _elect()
     restart_after_ms: int | None = _restart_after_ms()
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +315,7 @@ class FenceBroker(Declared):
         "a broker that Metadata does not list and that leads nothing, while its connections stay",
     )
     restart_after_ms: int | None = _restart_after_ms()
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +323,7 @@ class StartBroker(Declared):
     """Start a broker."""
 
     start_broker: int = declare_required(NODE_ID, "the broker again, in sync, with all its records")
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +393,7 @@ An error reports no success, and a late or lost response is not false.
 """
 Action = (
     DecidingAction
+    | Hold
     | Throttle
     | DelayRequest
     | DelayResponse
@@ -375,3 +417,8 @@ def field_name_of(action: Action | type[Action]) -> str:
 ACTION_NAMES: tuple[str, ...] = tuple(map(field_name_of, ACTION_TYPES))
 """The field names of all actions, in the order in which rules list them."""
 CLUSTER_ACTION_NAMES: tuple[str, ...] = tuple(map(field_name_of, get_args(ClusterAction)))
+
+
+def stage_of(action: ClusterAction) -> str:
+    """Return when an action on the cluster takes effect."""
+    return action.at or BEFORE_HANDLING

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from broker.faults.actions import (
     METADATA_APIS,
@@ -13,16 +14,22 @@ from broker.faults.actions import (
     Error,
     FalsifyingAction,
     Hang,
+    Hold,
     LimitBandwidth,
     PatchResponse,
     StaleMetadata,
     Throttle,
+    stage_of,
 )
+from broker.faults.error_arrays import PART, has_level, has_parts
+from broker.faults.held_requests import HeldRequest
 from broker.faults.match import Match
 from broker.faults.response_bytes import fraction
 from broker.faults.rule import FaultRule
+from broker.faults.selection import Selection, is_too_large
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets
 
@@ -38,18 +45,58 @@ class RuleState:
     fire_count: int = 0
     view: StaleView | None = None
     """The state of the cluster when a rule with `stale_metadata` was added."""
+    after: "RuleState | None" = None
+    """The rule after which it begins to match."""
+    until: "RuleState | None" = None
+    """The rule after which it matches no more."""
+    followers: "list[RuleState]" = field(default_factory=list)
+    """The rules that match after this one."""
+    done_ms: int | None = None
+    """When it had fired as often as its followers wait for."""
+    is_lost: bool = False
+    """Whether it was removed, or waits for a rule that can never fire."""
+    is_released: bool = False
+    """Whether it holds no requests any more."""
+    held: "dict[HeldRequest, None]" = field(default_factory=dict)
+    """The requests that it holds, oldest first."""
+    selection: Selection = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.selection = Selection(self.rule.match)
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether it may match the next request: its time has come and has not gone."""
+        return not self.is_used_up and (self.after is None or self.after.done_ms is not None)
 
     @property
     def is_used_up(self) -> bool:
         """Whether it can never fire again; it then matches no request."""
+        if self.is_lost or self.is_released:
+            return True
+        if self.until is not None and self.until.done_ms is not None:
+            return True
+        return self._has_fired_enough
+
+    @property
+    def _has_fired_enough(self) -> bool:
         trigger = self.rule.trigger
         if trigger.at_once or (trigger.times is not None and self.fire_count >= trigger.times):
             return True
         return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
 
     @may_pause
-    def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
-        """Return whether the rule matches a request; call `targets` only if the rule names any."""
+    def matches(
+        self,
+        context: RequestContext,
+        targets: Callable[[], RequestTargets],
+        message: Callable[[], Any],
+    ) -> bool:
+        """Return whether the rule matches a request; call the functions only if it needs them.
+
+        `targets` returns what the request names, and `message` the request as decoded by its
+        schema.
+        """
         rule, match = self.rule, self.rule.match
         # A broker sends its own requests only while a rule names their API.
         is_from_client = context.connection_id > 0
@@ -65,7 +112,23 @@ class RuleState:
             and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
             and self._is_in_time(context.now_ms)
             and _matches_targets(match, targets)
+            and self._matches_fields(context, message)
         )
+
+    @may_pause
+    def _matches_fields(self, context: RequestContext, message: Callable[[], Any]) -> bool:
+        error = self.rule.action(Error)
+        level = None if error is None else error.level
+        if self.selection.is_empty and level is None:
+            return True
+        api_key, version = ApiKey(context.api_key), context.api_version
+        if level is not None and not has_level(api_key, version, level):
+            return False
+        if is_too_large(context.size_bytes):
+            return False
+        if not self.selection.fits(api_key, message()):
+            return False
+        return level != PART or has_parts(message(), api_key, version)
 
     def matches_connection(self, broker_id: int, now_ms: int) -> bool:
         """Return whether the rule matches new connections to this broker."""
@@ -77,18 +140,62 @@ class RuleState:
         )
 
     def _is_in_time(self, now_ms: int) -> bool:
-        passed_ms = now_ms - self.added_ms
+        begin_ms = self.added_ms
+        if self.after is not None and self.after.done_ms is not None:
+            begin_ms = max(begin_ms, self.after.done_ms)
+        passed_ms = now_ms - begin_ms
         trigger = self.rule.trigger
         return (trigger.after_ms is None or passed_ms >= trigger.after_ms) and (
             trigger.until_ms is None or passed_ms < trigger.until_ms
         )
 
-    def count_match(self) -> bool:
+    def count_match(self, now_ms: int) -> bool:
         """Count a match, and return whether the rule fires on it."""
+        has_fired = self._fires_on_next()
+        if has_fired:
+            self.count_fire(now_ms)
+        if self._has_fired_enough and self.done_ms is None:
+            self.lose_followers()
+        return has_fired
+
+    def count_fire(self, now_ms: int) -> None:
+        """Count that the rule fires; its followers may match from the next request on."""
+        self.fire_count += 1
+        if self.fire_count >= (self.rule.trigger.times or 1) and self.done_ms is None:
+            self.done_ms = now_ms
+
+    def undo_fire(self) -> None:
+        """Undo the latest `count_fire`."""
+        self.fire_count -= 1
+        if self.fire_count < (self.rule.trigger.times or 1):
+            self.done_ms = None
+
+    def lose_followers(self) -> None:
+        """Give up the rules that wait for this one, which can never fire again."""
+        waiting = [self] if self.done_ms is None else []
+        while waiting:
+            for follower in waiting.pop().followers:
+                if not follower.is_lost:
+                    follower.is_lost = True
+                    waiting.append(follower)
+
+    def without_past(self) -> dict[str, Any]:
+        """Return the rule in JSON for a copy of it that is added later.
+
+        It has no references to rules whose part in it is over.
+        """
+        document = self.rule.to_json()
+        if self.after is not None and self.after.done_ms is not None:
+            del document["after"]
+        if self.until is not None and self.until.is_used_up:
+            del document["until"]
+        return document
+
+    def _fires_on_next(self) -> bool:
         trigger = self.rule.trigger
         self.match_count += 1
         number = self.match_count - trigger.skip
-        if (
+        return not (
             number < 1
             or (trigger.nth is not None and number != trigger.nth)
             or (trigger.every is not None and number % trigger.every != 0)
@@ -96,10 +203,7 @@ class RuleState:
                 trigger.probability is not None
                 and fraction(trigger.seed, self.match_count, "fire") >= trigger.probability
             )
-        ):
-            return False
-        self.fire_count += 1
-        return True
+        )
 
     def jittered(self, delay_ms: int, jitter_ms: int, purpose: str) -> int:
         """Return a delay with the jitter of the latest request that the rule fired on."""
@@ -149,6 +253,8 @@ class FaultDecision:
     descriptions: list[str] = field(default_factory=list)
     deciding: FaultRule | None = None
     """The rule that decides the outcome of the request, or None."""
+    selection: Selection | None = None
+    """What the conditions of this rule select, or None."""
     view: StaleView | None = None
     """The cluster to respond from instead of the real one."""
     delay_request_ms: int = 0
@@ -164,7 +270,7 @@ class FaultDecision:
         self.descriptions.append(f"#{state.rule_id} {rule.describe()}")
         if rule.has_action(DecidingAction):
             self.deciding = rule
-            self.view = state.view
+            self.view, self.selection = state.view, state.selection
         for action in rule.actions:
             match action:
                 case DelayRequest(delay_ms, jitter_ms):
@@ -220,13 +326,21 @@ class FaultDecision:
             match.state.rule_id for match in self.matches if match.rule.has_action(FalsifyingAction)
         )
 
+    def holding(self, at: str) -> list[RuleMatch]:
+        """Return the rules that hold the request at this point."""
+        return [
+            match
+            for match in self.matches
+            if (action := match.rule.action(Hold)) is not None and action.hold == at
+        ]
+
     def cluster_matches(self, at: str) -> list[RuleMatch]:
         """Return the rules that change the cluster at this point of the request."""
         return [
             match
             for match in self.matches
             if any(
-                isinstance(action, ClusterAction) and action.at == at
+                isinstance(action, ClusterAction) and stage_of(action) == at
                 for action in match.rule.actions
             )
         ]

@@ -7,6 +7,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.faults import response_bytes
 from broker.faults.actions import (
+    BEFORE_HANDLING,
     WITHIN_RESPONSE,
     AnnounceSize,
     Corrupt,
@@ -14,8 +15,9 @@ from broker.faults.actions import (
     Truncate,
 )
 from broker.faults.decision import FaultDecision, RuleMatch
+from broker.faults.error_arrays import PART
 from broker.faults.error_responses import Framed, error_response
-from broker.faults.partial_errors import merged
+from broker.faults.partial_errors import Split, merged
 from broker.faults.response_patch import patched_response
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
@@ -39,12 +41,11 @@ class FaultedResponse:
         context: RequestContext,
         decision: FaultDecision,
         failing: Any,
-        *,
-        is_partial: bool,
+        parts: Split | None,
     ) -> None:
         """`failing` is the part of the request that fails, decoded; None without an error.
 
-        `is_partial`: the rest of the request is handled, and the error is merged into its response.
+        With `parts` the rest of the request is handled, and the error is merged into its response.
         """
         self._cluster = cluster
         self._report_bug = report_bug
@@ -52,7 +53,12 @@ class FaultedResponse:
         self._context = context
         self._decision = decision
         self._failing = failing
-        self.is_partial = is_partial
+        self._parts = parts
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether an error is for a part of the request."""
+        return self._parts is not None
 
     @may_pause
     def with_error(self, response: CompletedResponse) -> CompletedResponse:
@@ -63,19 +69,23 @@ class FaultedResponse:
 
     @may_pause
     def _error(self, frame: bytes | None) -> CompletedResponse:
-        error, context = self._decision.error, self._context
+        error, context, parts = self._decision.error, self._context, self._parts
         assert error is not None
+        level = error.level if parts is None else PART
+        is_of_partitions = parts is not None and parts.is_of_partitions
         response = error_response(
             context,
             self._failing,
             error.error_code,
             self._cluster,
-            is_partial=self.is_partial,
+            level,
+            is_of_partitions=is_of_partitions,
         )
         if isinstance(response, Framed):
             return response.frame
-        if frame is not None and self.is_partial:
-            return merged(context, frame, response)
+        if frame is not None and parts is not None:
+            is_of_rest = error.stage(context.api_key) == BEFORE_HANDLING
+            return merged(context, frame, response, parts, is_of_rest=is_of_rest)
         return encode_response(self._route, context, response)
 
     def with_patch(self, response: CompletedResponse) -> CompletedResponse:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
+from uuid import UUID
 
 from broker.config.api_versions import api_versions_problem
 from broker.config.values import split_list
@@ -158,6 +159,19 @@ def _check_error(name: str, value: Any) -> Any:
         raise ValueError(f"{name}: {error}") from None
 
 
+def _check_topic_id(name: str, value: Any) -> Any:
+    try:
+        return str(UUID(_check_text(name, value)))
+    except ValueError:
+        raise ValueError(f"{name}: {value!r} is no uuid") from None
+
+
+def _check_conditions(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{name}: must be an object with conditions by path, not {value!r}")
+    return deepcopy(dict(value))
+
+
 def _check_object(name: str, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise ValueError(f"{name}: must be an object, not {value!r}")  # noqa: TRY004
@@ -197,3 +211,8 @@ ERROR = Kind(
 )
 """Kafka's name of an error code; other spellings and a number become that name."""
 OBJECT = Kind(dict, "object", {"type": "object"}, _check_object)
+CONDITIONS = Kind(
+    Mapping[str, Any], "object", {"type": "object", "minProperties": 1}, _check_conditions
+)
+TOPIC_ID = Kind(str, "uuid", {"type": "string", "format": "uuid"}, _check_topic_id)
+"""A topic id; its usual form has hyphens."""

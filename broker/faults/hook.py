@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from broker.faults.actions import Hold
 from broker.faults.rule import FaultRule
 from broker.faults.table import Hook
 from broker.request.context import RequestContext
@@ -31,6 +32,11 @@ def hook_of(function: PlainHook, topic_name: TopicNames) -> Hook:
                 "request": json_view.as_plain(message, lambda _name: True),
             }
         )
-        return None if fields is None else FaultRule.from_json({"api": origin["api"], **fields})
+        if fields is None:
+            return None
+        rule = FaultRule.from_json({"api": origin["api"], **fields})
+        if rule.has_action(Hold):
+            raise ValueError("hold: nothing could release it; add a rule in place of the hook")
+        return rule
 
     return evaluate

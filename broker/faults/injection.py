@@ -13,6 +13,7 @@ from broker.faults.actions import BEFORE_HANDLING, BEFORE_RESPONSE
 from broker.faults.cluster_actions import act
 from broker.faults.decision import FaultDecision
 from broker.faults.faulted_response import FaultedResponse
+from broker.faults.held_requests import HeldRequest
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
 from broker.pending_response import PendingResponse
@@ -72,6 +73,7 @@ class Injection:
         )
         self._inner: PendingResponse | None = None
         self._timer: Timer | None = None
+        self._held: HeldRequest | None = None
         self._next_step: Callable[[int], None] | None = None
         self._is_forced = False
 
@@ -88,6 +90,10 @@ class Injection:
 
     @may_pause
     def _start(self, now_ms: int) -> None:
+        self._hold(BEFORE_HANDLING, self._context.size_bytes, now_ms, self._begin_handling)
+
+    @may_pause
+    def _begin_handling(self, now_ms: int) -> None:
         decision = self._decision
         if self._is_broker_down_after(BEFORE_HANDLING, now_ms):
             return
@@ -107,7 +113,11 @@ class Injection:
         elif decision.throttle_time_ms:
             context.throttle_time_ms = decision.throttle_time_ms
         error = decision.error
-        if error is not None and error.at == BEFORE_HANDLING and not self._faulted.is_partial:
+        if (
+            error is not None
+            and error.stage(context.api_key) == BEFORE_HANDLING
+            and not self._faulted.is_partial
+        ):
             self._respond(self._faulted.with_error(None), now_ms)
             return
         result = self._handle_request(decision.view or self._cluster)
@@ -137,6 +147,14 @@ class Injection:
 
     @may_pause
     def _respond(self, response: CompletedResponse, now_ms: int) -> None:
+        if not self._decision.holding(BEFORE_RESPONSE):
+            self._end(response, now_ms)
+            return
+        size_bytes = self._context.size_bytes + len(frame_of(response) or b"")
+        self._hold(BEFORE_RESPONSE, size_bytes, now_ms, lambda now_ms: self._end(response, now_ms))
+
+    @may_pause
+    def _end(self, response: CompletedResponse, now_ms: int) -> None:
         decision = self._decision
         response = self._faulted.with_patch(response)
         if self._is_broker_down_after(BEFORE_RESPONSE, now_ms) or decision.hang == BEFORE_RESPONSE:
@@ -167,6 +185,37 @@ class Injection:
         self._timer = self._cluster.timers.schedule(now_ms + delay_ms, run)
 
     @may_pause
+    def _hold(self, at: str, size_bytes: int, now_ms: int, then: Callable[[int], None]) -> None:
+        """Continue when every rule that holds the request at this point has released it."""
+        matches = iter(self._decision.holding(at))
+
+        def hold_next(now_ms: int) -> None:
+            match = next((match for match in matches if not match.state.is_released), None)
+            if match is None or self._is_forced:
+                then(now_ms)
+                return
+            obstacle = self._table.held.obstacle(size_bytes)
+            if obstacle is not None:
+                self._table.undo(match)
+                self._context.fault = f"{self._context.fault} (not held: {obstacle})"
+                hold_next(now_ms)
+                return
+            self._next_step = go_on
+            self._held = self._table.held.hold(match.state, size_bytes, go_on)
+            self._table.note_held(self._context, is_held=True)
+
+        def go_on(now_ms: int) -> None:
+            held, self._held = self._held, None
+            if held is None:
+                return  # the client is gone, or the broker has stopped
+            self._next_step = None
+            self._table.held.forget(held)
+            self._table.note_held(self._context, is_held=False)
+            self._pending.attempt(lambda: hold_next(now_ms))
+
+        hold_next(now_ms)
+
+    @may_pause
     def _force_complete(self, now_ms: int) -> None:
         self._is_forced = True
         if self._next_step is not None:
@@ -178,6 +227,10 @@ class Injection:
     @may_pause
     def _cancel(self) -> None:
         self._cluster.timers.cancel(self._timer)
+        held, self._held = self._held, None
+        if held is not None:
+            self._table.held.forget(held)
+            self._table.note_held(self._context, is_held=False)
         if self._inner is not None:
             self._inner.cancel()
 

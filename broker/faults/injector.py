@@ -6,6 +6,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.faults import fetch_requests
 from broker.faults.actions import BEFORE_HANDLING
+from broker.faults.error_arrays import TOP
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import encoded, split
@@ -70,10 +71,12 @@ class Injector:
             body = encoded(full, context.api_version)
             buffer, start, end = body, 0, len(body)
         failing = parts = withheld = None
-        if decision.deciding is not None and decision.error is not None:
-            parts = split(context, body, decision.deciding.match, self._cluster)
+        error, deciding, selection = decision.error, decision.deciding, decision.selection
+        if error is not None and deciding is not None and selection is not None:
+            if error.level != TOP:
+                parts = split(context, body, deciding.match, selection, self._cluster)
             failing = decode() if parts is None else parts.failing
-            if parts is not None and decision.error.at == BEFORE_HANDLING:
+            if parts is not None and error.stage(context.api_key) == BEFORE_HANDLING:
                 body = parts.rest_body
                 withheld = failing
         response = FaultedResponse(
@@ -83,7 +86,7 @@ class Injector:
             context,
             decision,
             failing,
-            is_partial=parts is not None,
+            parts,
         )
 
         handle_body = self._handler(route, context, body, handle, withheld)

@@ -1,13 +1,17 @@
 """Which requests a fault rule matches, and on which of these it fires."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from broker.faults.fields import (
     API,
+    CONDITIONS,
     FLAG,
     NODE_ID,
     PROBABILITY,
     TEXT,
+    TOPIC_ID,
     Declared,
     declare,
     duration_ms,
@@ -33,6 +37,17 @@ class Match(Declared):
     transactional_id: str | None = declare(
         TEXT, "requests that name this transactional id, FindCoordinator included"
     )
+    resource: str | None = declare(
+        TEXT,
+        "requests that name this resource of a configuration or of access control, quota entity, "
+        "SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group",
+    )
+    topic_id: str | None = declare(
+        TOPIC_ID, "requests that name this topic id, whether or not such a topic exists"
+    )
+    where: Mapping[str, Any] | None = declare(
+        CONDITIONS, "requests of `api` whose fields fit these conditions, by the path of the field"
+    )
     broker: int | None = declare(NODE_ID, "requests and connections to the broker with this id")
     client_id: str | None = declare(TEXT, "requests with this `client.id`")
     user: str | None = declare(TEXT, "requests of this principal; `ANONYMOUS` without SASL")
@@ -52,11 +67,21 @@ class Trigger(Declared):
     skip: int = declare(whole(0), "not on the first ones of this number", 0)
     every: int | None = declare(whole(1), "on every nth")
     times: int | None = declare(whole(1), "on this many, then never again; once is 1")
+    after: str | None = declare(
+        TEXT,
+        "from when the rule with this name has fired, as often as its `times` says or once; "
+        "earlier requests do not match",
+    )
+    until: str | None = declare(
+        TEXT, "until the rule with this name has fired so often; later requests do not match"
+    )
     after_ms: int | None = declare(
-        duration_ms(), "from this long after the rule was added; earlier requests do not match"
+        duration_ms(),
+        "from this long after the rule was added, or after it began to match because of `after`; "
+        "earlier requests do not match",
     )
     until_ms: int | None = declare(
-        duration_ms(1), "until this long after the rule was added; later requests do not match"
+        duration_ms(1), "until this long after that time; later requests do not match"
     )
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(

@@ -3,7 +3,9 @@
 What rules are made of is imported with the first rule (ADR 24): a server without rules needs none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -14,13 +16,18 @@ from protocol.pacing import may_pause, paced
 
 if TYPE_CHECKING:
     from broker.faults.decision import ConnectionDecision, FaultDecision, RuleMatch, RuleState
+    from broker.faults.held_requests import HeldRequests
     from broker.faults.rule import FaultRule
+    from broker.faults.rule_links import Links
     from broker.faults.stale_view import StaleView
     from protocol.request_targets import RequestTargets
 
 
 RULES_MAX = 10_000
 """Rules in the table; each request is compared with all of them."""
+
+PATTERNS_MAX = 100
+"""Patterns of all rules together."""
 
 Hook = Callable[[RequestContext, Any], "FaultRule | None"]
 """Called with a request as decoded by its schema; may return a rule for this request alone."""
@@ -44,6 +51,9 @@ class FaultTable:
         """The APIs that rules name which can still fire."""
         self.latest_ms = 0
         """The time of the latest request that was evaluated."""
+        self.on_held: Callable[[RequestContext], None] | None = None
+        """Called when a request is held, and when it is no more."""
+        self._watchers: list[Callable[[], None]] = []
 
     @may_pause
     def add(self, rule: "FaultRule", now_ms: int) -> int:
@@ -66,34 +76,60 @@ class FaultTable:
         if not rules:
             return []
         from broker.faults.cluster_actions import check_cluster  # noqa: PLC0415
-
-        self._check_count(len(rules))
-        for number, rule in enumerate(paced(rules), 1):
-            try:
-                check_cluster(rule, self._cluster)
-            except ValueError as error:
-                raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
-        self._check_count(len(rules))  # again, after the pauses
-        ids = [self._add_checked(rule, now_ms) for rule in rules]
-        self._refresh()
-        return ids
-
-    def _check_count(self, added_count: int) -> None:
-        if len(self._states) + added_count > RULES_MAX:
-            raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
-
-    @may_pause
-    def _add_checked(self, rule: "FaultRule", now_ms: int) -> int:
-        from broker.faults.cluster_actions import act  # noqa: PLC0415
         from broker.faults.decision import RuleState  # noqa: PLC0415
 
-        self._last_id += 1
-        state = RuleState(self._last_id, rule, now_ms, view=self._view_for(rule))
+        self._check_count(rules)
+        for number, rule in enumerate(paced(rules), 1):
+            with _numbered(number, len(rules)):
+                check_cluster(rule, self._cluster)
+        self._check_count(rules)  # again, after the pauses
+        links = self._links(rules)
+        states = [
+            RuleState(self._last_id + 1 + place, rule, now_ms) for place, rule in enumerate(rules)
+        ]
+        self._last_id += len(rules)
+        for state, link in zip(states, links, strict=True):
+            link.connect(state, states)
+        for state in states:
+            self._begin(state, now_ms)
+        self._refresh()
+        return [state.rule_id for state in states]
+
+    def _links(self, rules: "Sequence[FaultRule]") -> "list[Links]":
+        from broker.faults.rule_links import LinkFinder, circle  # noqa: PLC0415
+
+        finder = LinkFinder(self.rules(), rules)
+        links = []
+        for number, rule in enumerate(rules, 1):
+            with _numbered(number, len(rules)):
+                links.append(finder.links(number - 1, rule))
+        if places := circle(links):
+            names = ", ".join(str(rules[place].name) for place in places)
+            raise ValueError(f"after: these rules wait for each other, none could fire: {names}")
+        return links
+
+    def _check_count(self, added: "Sequence[FaultRule]") -> None:
+        if len(self._states) + len(added) > RULES_MAX:
+            raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
+        from broker.faults.selection import patterns_of  # noqa: PLC0415
+
+        count = sum(patterns_of(rule.match) for rule in added)
+        if (
+            count
+            and count + sum(patterns_of(one.rule.match) for one in self.rules()) > PATTERNS_MAX
+        ):
+            raise ValueError(f"where: all rules together may have {PATTERNS_MAX} patterns")
+
+    @may_pause
+    def _begin(self, state: "RuleState", now_ms: int) -> None:
+        from broker.faults.cluster_actions import act  # noqa: PLC0415
+
+        state.view = self._view_for(state.rule)
         self._states[state.rule_id] = state
-        if rule.trigger.at_once:
-            has_acted = act(rule, self._cluster, None, now_ms) is None
-            state.fire_count = int(has_acted)
-        return state.rule_id
+        if state.rule.trigger.at_once:
+            if act(state.rule, self._cluster, None, now_ms) is None:
+                state.count_fire(now_ms)
+            state.lose_followers()
 
     def _view_for(self, rule: "FaultRule") -> "StaleView | None":
         from broker.faults.actions import StaleMetadata  # noqa: PLC0415
@@ -110,22 +146,83 @@ class FaultTable:
 
         A rule with other actions keeps its count.
         """
-        from broker.faults.actions import ClusterAction  # noqa: PLC0415
+        from broker.faults.actions import ClusterAction, Hold  # noqa: PLC0415
 
-        if all(isinstance(action, ClusterAction) for action in match.rule.actions):
-            match.state.fire_count -= 1
+        if all(isinstance(action, ClusterAction | Hold) for action in match.rule.actions):
+            match.state.undo_fire()
             self._refresh()
 
     def remove(self, rule_id: int) -> bool:
-        """Remove a rule; return False if there is none. Responses that it delays stay delayed."""
+        """Remove a rule; return False if there is none.
+
+        Responses that it delays stay delayed, and requests that it holds go on. Rules that wait for
+        it never fire.
+        """
         removed = self._states.pop(rule_id, None)
+        if removed is not None:
+            self._lose(removed)
         self._refresh()
+        self._notify()
         return removed is not None
 
     def clear(self) -> None:
-        """Remove all rules; a hook stays."""
+        """Remove all rules; a hook stays. Requests that they hold go on."""
+        removed = self.rules()
         self._states.clear()
+        for state in removed:
+            self._lose(state)
         self._refresh()
+        self._notify()
+
+    def _lose(self, state: "RuleState") -> None:
+        state.is_lost = True
+        state.lose_followers()
+        if state.held:
+            self.held.release(state, self._cluster.timers.latest_ms)
+
+    # Requests that are held -------------------------------------------------------------------
+
+    @cached_property
+    def held(self) -> "HeldRequests":
+        """The requests that rules hold."""
+        from broker.faults.held_requests import HeldRequests  # noqa: PLC0415
+
+        return HeldRequests(self._cluster.timers)
+
+    def release(self, rule_id: int, now_ms: int, count: int | None = None) -> int:
+        """Have the oldest `count` requests that a rule holds go on; return how many there were.
+
+        None stands for all: then the rule is used up and holds no others.
+
+        Raises:
+            KeyError: there is no such rule.
+        """
+        released = self.held.release(self._states[rule_id], now_ms, count)
+        self._refresh()
+        self._notify()
+        return released
+
+    def note_held(self, context: RequestContext, *, is_held: bool) -> None:
+        """Note that a request is held from now on, or no more."""
+        context.is_held = is_held
+        if self.on_held is not None:
+            self.on_held(context)
+        self._notify()
+
+    # ------------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` after each change of a count; return a function that ends this."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def _notify(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def state(self, rule_id: int) -> "RuleState | None":
+        """Return a rule with its counts, or None."""
+        return self._states.get(rule_id)
 
     def reset(self) -> None:
         """Remove all rules and the hook; ids start at 1 again."""
@@ -144,12 +241,12 @@ class FaultTable:
         self,
         context: RequestContext,
         decode: Callable[[], Any],
-        decode_for_hook: Callable[[], Any] | None = None,
+        decode_by_schema: Callable[[], Any] | None = None,
     ) -> "FaultDecision | None":
         """Return the decision of the rules on a request; None if no rule fires.
 
-        `decode` returns the decoded body. `decode_for_hook` returns it as decoded by its schema, if
-        that differs.
+        `decode` returns the decoded body. `decode_by_schema` returns it as decoded by its schema,
+        if that differs.
         """
         from broker.faults.actions import DecidingAction  # noqa: PLC0415
         from broker.faults.decision import FaultDecision  # noqa: PLC0415
@@ -157,28 +254,39 @@ class FaultTable:
 
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[RequestTargets] = []
+        decoded: list[Any] = []
 
         def targets() -> "RequestTargets":
             if not known:
                 known.append(request_targets(decode()).with_topic_names(self.topic_name))
             return known[0]
 
+        def message() -> Any:
+            if not decoded:
+                decoded.append((decode_by_schema or decode)())
+            return decoded[0]
+
         decision: FaultDecision | None = None
         is_decided = False
-        for state in self._live():
+        # Before any rule fires: what it fires on is no request after it.
+        for state in paced([state for state in self._live() if state.is_armed]):
             is_deciding = state.rule.has_action(DecidingAction)
-            if (is_deciding and is_decided) or not state.matches(context, targets):
+            if (is_deciding and is_decided) or not state.matches(context, targets, message):
                 continue
-            if state.count_match():
+            if state.is_used_up:
+                continue  # by another request, during a pause
+            if state.count_match(context.now_ms):
                 decision = decision or FaultDecision()
                 decision.add(state)
                 is_decided = is_decided or is_deciding
         if self._hook is not None and not is_decided and context.connection_id > 0:
-            rule = self._hook(context, (decode_for_hook or decode)())
+            rule = self._hook(context, message())
             if rule is not None:
                 decision = decision or FaultDecision()
                 decision.add(self._state_of_hook(rule, context.now_ms))
         self._refresh()
+        if decision is not None:
+            self._notify()
         return decision
 
     def topic_name(self, topic_id: UUID) -> str | None:
@@ -201,10 +309,11 @@ class FaultTable:
 
         fired = [
             state
-            for state in self._live()
-            if state.matches_connection(broker_id, now_ms) and state.count_match()
+            for state in [state for state in self._live() if state.is_armed]
+            if state.matches_connection(broker_id, now_ms) and state.count_match(now_ms)
         ]
         self._refresh()
+        self._notify()
         if not fired:
             return None
         delays = [(state, state.rule.action(DelayConnection)) for state in fired]
@@ -225,3 +334,12 @@ class FaultTable:
         live = self._live()
         self.is_enabled = self._hook is not None or bool(live)
         self.named_apis = frozenset(state.rule.match.api_key for state in live)
+
+
+@contextmanager
+def _numbered(number: int, count: int) -> Iterator[None]:
+    """Put the number of a rule into the message of an error, if there are several rules."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"rule {number}: {error}" if count > 1 else error) from error

@@ -26,6 +26,7 @@ from broker.faults.actions import (
     Drop,
     Error,
     Hang,
+    Hold,
     MoveCoordinator,
     MoveLeader,
     PatchResponse,
@@ -34,7 +35,9 @@ from broker.faults.actions import (
     Throttle,
     field_name_of,
 )
+from broker.faults.error_arrays import TOP, has_level
 from broker.faults.match import Match, Trigger
+from broker.faults.selection import Selection
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -156,8 +159,8 @@ def _check_at_once(match: Match, trigger: Trigger, actions: dict[str, Action]) -
 
 
 def _at(action: Action) -> str:
-    at: str = getattr(action, "at", BEFORE_HANDLING)
-    return at
+    at: str | None = getattr(action, "at", None)
+    return at or BEFORE_HANDLING
 
 
 def _check_request(match: Match, actions: dict[str, Action]) -> None:
@@ -171,6 +174,7 @@ def _check_request(match: Match, actions: dict[str, Action]) -> None:
     low, high = match.version_min, match.version_max
     if low is not None and high is not None and low > high:
         raise ValueError(f"version_max: {high} is below version_min, {low}")
+    apis = _with_fields(match, apis)
     versions = [pair for key in apis for pair in _versions(match, key)]
     if not versions:
         lowest = min(schema_versions(key)[0] for key in apis)
@@ -179,6 +183,8 @@ def _check_request(match: Match, actions: dict[str, Action]) -> None:
         which = match.api or "such requests"
         raise ValueError(f"{name}: the versions of {which} are {lowest} to {highest}")
     _check_targets(match, [names for pair in versions for names in targets_in_schema(*pair)])
+    versions = _check_fields(match, versions)
+    _check_level(match, actions, versions)
     throttle = actions.get("throttle_time_ms")
     is_visible = any(has_throttle_time(*pair) for pair in versions)
     if isinstance(throttle, Throttle) and not throttle.mute and not is_visible:
@@ -204,6 +210,49 @@ def _check_targets(match: Match, possible: Sequence[frozenset[str]]) -> None:
             raise ValueError(f"{name}: {match.api or 'such a request'} names none{where}")
     others = " and ".join(given[:-1])
     raise ValueError(f"{given[-1]}: no request names it together with {others}")
+
+
+def _with_fields(match: Match, apis: list[ApiKey]) -> list[ApiKey]:
+    """Return the APIs whose requests have the fields of the rule's conditions."""
+    if match.where is not None and match.api_key is None:
+        raise ValueError("where: needs api")
+    selection = Selection(match)
+    if selection.is_empty:
+        return apis
+    if match.api_key is not None:
+        try:
+            selection.alternatives(match.api_key)
+        except ValueError as error:
+            raise ValueError(f"where: {error}") from None
+    known = [key for key in apis if selection.alternatives(key)]
+    if not known:
+        name = "resource" if match.resource is not None else "topic_id"
+        raise ValueError(f"{name}: {match.api or 'such a request'} names none")
+    return known
+
+
+def _check_fields(match: Match, versions: list[tuple[ApiKey, int]]) -> list[tuple[ApiKey, int]]:
+    """Check that some version has all fields of the conditions; return those that do."""
+    selection = Selection(match)
+    found = [pair for pair in versions if selection.can_fit(*pair)]
+    if not found:
+        name = next(
+            name for name in ("where", "resource", "topic_id") if getattr(match, name) is not None
+        )
+        raise ValueError(f"{name}: no such version of {match.api or 'a request'} has all fields")
+    return found
+
+
+def _check_level(
+    match: Match, actions: dict[str, Action], versions: list[tuple[ApiKey, int]]
+) -> None:
+    error = actions.get("error")
+    if not isinstance(error, Error) or error.level is None:
+        return
+    if not any(has_level(*pair, error.level) for pair in versions):
+        where = "of its own" if error.level == TOP else "for parts of a request"
+        which = match.api or "such a request"
+        raise ValueError(f"level: the response to {which} has no error {where}")
 
 
 def _versions(match: Match, api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
@@ -239,7 +288,7 @@ def _end_of(match: Match, actions: dict[str, Action]) -> tuple[str, str] | None:
     """Return the action that ends the request without a complete response, and its stage."""
     for name, action in actions.items():
         if isinstance(action, StopBroker) and action.stop_broker in {SELF, match.broker}:
-            return name, action.at
+            return name, _at(action)
     for name, action in actions.items():
         if isinstance(action, Hang):
             return name, action.hang
@@ -256,6 +305,8 @@ def _is_lost(action: Action, end: str, at: str) -> bool:
         return end == "stop_broker"
     if isinstance(action, DelayRequest):
         return at == BEFORE_HANDLING
+    if isinstance(action, Hold):
+        return at == BEFORE_HANDLING and action.hold == BEFORE_RESPONSE
     return True
 
 

@@ -54,6 +54,13 @@ class Follower:
         """Return the next events, at least one, when there are some and it is our turn."""
         return await self._feed.next_events(self)
 
+    def skip_to_newest(self) -> None:
+        """Lose all events but those that one turn has room for."""
+        skipped = self._feed.end - EVENTS_PER_TURN - self.position
+        if skipped > 0:
+            self.position += skipped
+            self.lost_count += skipped
+
 
 class EventFeed:
     """The events of a journal for any number of followers."""
@@ -61,7 +68,7 @@ class EventFeed:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._events: deque[Event] = deque()
-        self._end = 0
+        self.end = 0
         """The number of the event that comes next."""
         self._follower_count = 0
         self._unsubscribe: Callable[[], None] | None = None
@@ -80,7 +87,7 @@ class EventFeed:
             self._unsubscribe = self._journal.subscribe(self._take)
         self._follower_count += 1
         try:
-            yield Follower(self, self._end)
+            yield Follower(self, self.end)
         finally:
             self._follower_count -= 1
             if not self._follower_count:
@@ -92,7 +99,7 @@ class EventFeed:
         if len(self._events) >= EVENTS_AHEAD_MAX:
             self._events.popleft()
         self._events.append(Event(line))
-        self._end += 1
+        self.end += 1
         if self._caught_up:
             self._behind.update(self._caught_up)
             self._caught_up.clear()
@@ -101,7 +108,7 @@ class EventFeed:
     async def next_events(self, follower: Follower) -> list[Event]:
         """Return the next events of a follower; see there."""
         waiting: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        if follower.position < self._end:
+        if follower.position < self.end:
             self._behind[waiting] = follower
             self._give_turns()
         else:
@@ -111,7 +118,7 @@ class EventFeed:
         finally:
             self._behind.pop(waiting, None)
             self._caught_up.pop(waiting, None)
-        first = self._end - len(self._events)
+        first = self.end - len(self._events)
         if follower.position < first:
             follower.lost_count += first - follower.position
             follower.position = first
@@ -127,7 +134,7 @@ class EventFeed:
         for _ in range(min(FOLLOWERS_PER_TURN, len(self._behind))):
             waiting, follower = self._behind.popitem(last=False)
             if not waiting.done():
-                waiting.set_result(min(self._end - follower.position, EVENTS_PER_TURN))
+                waiting.set_result(min(self.end - follower.position, EVENTS_PER_TURN))
         self._rest_for(TURN_S)
 
     def _rest_for(self, duration_s: float) -> None:

@@ -1,5 +1,6 @@
 """Fault rules over HTTP, in the same form as in Python and in files."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from broker.dispatch.turn_queue import TurnKind
 from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
 from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
+from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin
 from protocol.pacing import may_pause, paced
 
@@ -34,6 +36,10 @@ class FaultView(msgspec.Struct):
     matched: int
     fired: int
     is_used_up: bool
+    is_armed: bool
+    """Whether it can match the next request: not before the rule in `after`, nor if used up."""
+    held: int
+    """The number of requests that it holds now."""
 
 
 RULE_OR_VIEW = Annotated[
@@ -52,6 +58,22 @@ class FaultPath(Input):
     """A rule by its id."""
 
     id: Count
+
+
+class FaultWaitQuery(Input, kw_only=True):
+    """What to wait for, and how long, in ms of real time."""
+
+    fired: Count = 1
+    """How many requests the rule has fired on."""
+    held: Count = 0
+    """How many requests it holds at the same time."""
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=WAIT_MS_MAX)] = 30_000
+
+
+class ReleaseBody(Input):
+    """How many requests go on; by default all."""
+
+    count: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 @may_pause
@@ -116,17 +138,62 @@ def add_rules(admin: Admin, rules: Sequence[FaultRule]) -> list[FaultView]:
 
 @operation("DELETE", "/v1/faults", tag="faults", status=204, media_type=None)
 def clear_faults(admin: Admin) -> None:
-    """Remove all rules; responses that they delay stay delayed."""
+    """Remove all rules; responses that they delay stay delayed, requests that they hold go on."""
     admin.faults.clear()
 
 
 @operation("DELETE", "/v1/faults/{id}", tag="faults", status=204, media_type=None)
 def remove_fault(admin: Admin, path: FaultPath) -> None:
-    """Remove a rule; responses that it delays stay delayed."""
+    """Remove a rule; responses that it delays stay delayed, requests that it holds go on."""
     if not admin.faults.remove(path.id):
-        raise Problem(
-            404, f"there is no rule {path.id}", remedy=Remedy("list_faults", "lists them")
-        )
+        raise _no_such_rule(path.id)
+
+
+@operation("GET", "/v1/faults/{id}/wait", tag="faults")
+async def wait_for_fault(admin: Admin, path: FaultPath, query: FaultWaitQuery) -> FaultView | None:
+    """Return the rule when it has fired, and holds requests, as often as the query says.
+
+    Null after the timeout.
+    """
+    state = _state(admin, path.id)
+    changed = asyncio.Event()
+    end = admin.faults.watch(changed.set)
+    try:
+        async with asyncio.timeout(query.timeout_ms / 1000):
+            while state.fire_count < query.fired or len(state.held) < query.held:
+                changed.clear()
+                await changed.wait()
+                if _state(admin, path.id) is not state:  # after a reset ids begin at 1 again
+                    raise _no_such_rule(path.id)
+        return _view(state)
+    except TimeoutError:
+        return None
+    finally:
+        end()
+
+
+@operation("POST", "/v1/faults/{id}/release", tag="faults")
+def release_held(admin: Admin, path: FaultPath, body: ReleaseBody) -> FaultView:
+    """Have requests that a rule holds go on, the oldest first.
+
+    Without `count` all go on, and the rule holds no others. What the requests do, and their
+    responses, are there before this returns.
+    """
+    state = _state(admin, path.id)
+    admin.faults.release(path.id, admin.now_ms(), body.count)
+    admin.server.timer_driver.advance(0)
+    return _view(state)
+
+
+def _state(admin: Admin, rule_id: int) -> RuleState:
+    state = admin.faults.state(rule_id)
+    if state is None:
+        raise _no_such_rule(rule_id)
+    return state
+
+
+def _no_such_rule(rule_id: int) -> Problem:
+    return Problem(404, f"there is no rule {rule_id}", remedy=Remedy("list_faults", "lists them"))
 
 
 def _view(state: RuleState) -> FaultView:
@@ -136,4 +203,6 @@ def _view(state: RuleState) -> FaultView:
         state.match_count,
         state.fire_count,
         state.is_used_up,
+        state.is_armed,
+        len(state.held),
     )

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -26,6 +26,17 @@ SHORT_LINE_BYTES = 4 * 1024
 """A line of a longer request and response is encoded in turns with requests of clients."""
 
 HEARTBEAT_S = 15.0
+INTERVAL_MS_MAX = 10_000
+
+
+class FollowQuery(JournalQuery, kw_only=True):
+    """As for all lines; with `interval_ms` at least so many ms pass between two parts.
+
+    Each part then has the newest events, at most 40, and the older ones are lost: so a follower
+    costs a busy cluster little.
+    """
+
+    interval_ms: Annotated[int, msgspec.Meta(ge=0, le=INTERVAL_MS_MAX)] = 0
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
@@ -80,7 +91,7 @@ async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
 
 
 @operation("GET", "/v1/requests/events", tag="requests", media_type="text/event-stream")
-async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
+async def follow_requests(admin: Admin, query: FollowQuery) -> AsyncIterator[bytes]:
     """Stream new and changed lines as server-sent events, named by their kind.
 
     A request whose response comes later is sent twice: on arrival and with its response. With
@@ -106,6 +117,9 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
             part = earlier[start : start + EXPORT_LINES_MAX]
             yield await admin.in_turns(partial(documents, part))
         while True:
+            if query.interval_ms:
+                await asyncio.sleep(query.interval_ms / 1000)
+                follower.skip_to_newest()
             try:
                 async with asyncio.timeout(HEARTBEAT_S):
                     events = await follower.next_events()

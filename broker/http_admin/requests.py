@@ -51,7 +51,8 @@ class JournalQuery(Input, kw_only=True):
     connection: Count | None = None
     error: Annotated[str, _one_of(ErrorCode.__members__)] | None = None
     outcome: (
-        Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"] | None
+        Literal["waiting", "held", "responded", "no_response", "closed", "refused", "delayed"]
+        | None
     ) = None
     kind: Literal["request", "connection", "disconnect"] | None = None
     fault: str | None = None

@@ -82,7 +82,7 @@ def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
         offsets=offsets,
         quotas=quota_views(admin),
         faults=[
-            state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up
+            state.without_past() for state in paced(admin.faults.rules()) if not state.is_used_up
         ],
         credentials=_saved_credentials(admin),
         acls=list_acls(admin, AclQuery()),

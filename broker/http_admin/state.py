@@ -19,6 +19,7 @@ from broker.faults.table import FaultTable
 from broker.http_admin.changes import Changes
 from broker.http_admin.event_feed import EventFeed
 from broker.http_admin.operation import Problem, Remedy
+from broker.http_admin.schema_registry import SchemaRegistry
 from broker.http_admin.unknown_names import no_such
 from broker.journal.journal import Journal
 from broker.responses import PendingFrame
@@ -49,6 +50,9 @@ class Admin:
         """The lines of the journal for those who follow them."""
         self.changes = Changes()
         """What readers of lists have seen of them."""
+        registry_url = self.cluster.config["broker.schema.registry.url"]
+        self.schemas = None if registry_url is None else SchemaRegistry(registry_url)
+        """The schemas of records; None without a registry."""
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Loads what a reset restores besides the state of the start."""
 

@@ -33,6 +33,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     quotas,
     record_search,
     requests,
+    schemas,
     search,
     service,
     snapshot,

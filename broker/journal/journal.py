@@ -126,7 +126,16 @@ class Journal:
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
         self._waiting[entry.connection_id] = entry
+        if entry.kept_context.is_held:
+            entry.outcome = Outcome.HELD
         self._changed(entry)
+
+    def note_held(self, context: RequestContext) -> None:
+        """Record that a fault rule holds a request that waits, or that it does so no more."""
+        entry = self._waiting.get(context.connection_id)
+        if entry is not None:
+            entry.outcome = Outcome.HELD if context.is_held else Outcome.WAITING
+            self._changed(entry)
 
     def end(self, entry: Entry, response: CompletedResponse, now_ns: int) -> None:
         """Record the response of a request."""

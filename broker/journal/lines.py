@@ -15,6 +15,8 @@ class Outcome(StrEnum):
 
     WAITING = "waiting"
     """No response yet, or never."""
+    HELD = "held"
+    """A fault rule holds it until it is released."""
     RESPONDED = "responded"
     NO_RESPONSE = "no_response"
     """Handled, and it has no response: Produce with acks=0."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.authorization.description import denial_fields
-from broker.config.broker_config import BROKER_KEYS
-from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.public_keys import may_show_config
 from broker.journal.journal import (
     errors_of,
     request_of,
@@ -207,12 +206,6 @@ REQUEST_FIELDS = (
     *_WITH_BODIES,
 )
 """The fields of a described request, in order."""
-
-
-def may_show_config(name: str) -> bool:
-    """Return whether the value of a configuration key is known not to be a secret."""
-    key = BROKER_KEYS.get(name) or TOPIC_KEYS.get(name)
-    return key is not None and not key.is_sensitive
 
 
 def _body(entry: Entry, message: Any, frame: bytes | None) -> Any:

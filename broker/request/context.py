@@ -69,6 +69,8 @@ class RequestContext:
     """The ids of the fault rules that change what its response says."""
     denials: tuple[Denial, ...] = field(default=(), init=False)
     """The operations that it was not allowed to do, for the journal."""
+    is_held: bool = field(default=False, init=False)
+    """Whether a fault rule holds it now."""
     fault: str | None = field(default=None, init=False)
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 

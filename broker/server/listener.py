@@ -1,19 +1,29 @@
 """One listening socket of one broker, which can be closed and reopened on its port."""
 
 import asyncio
-import os
+import errno
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from broker.addresses import Address
 
 LISTEN_BACKLOG = 4096
 
+_SocketAddress = tuple[int, tuple[Any, ...]]
+"""A family, and an address of it: host, port, and more for IPv6."""
+_EXCLUSIVE: int = getattr(socket, "SO_EXCLUSIVEADDRUSE", 0)  # of Windows
+_NOT_HERE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+
 
 class ListenError(Exception):
     """An address cannot be bound; the message is one line that names it."""
+
+
+class _PortTakenError(Exception):
+    """A port that was free at the first address of a host is in use at another."""
 
 
 ProtocolFactory = Callable[[], asyncio.BaseProtocol]
@@ -31,7 +41,7 @@ class Listener:
         self._factory = factory
         self._tls = tls
         self._servers: list[asyncio.Server] = []
-        self._addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = []
+        self._addresses: list[_SocketAddress] = []
         # Sockets that reserve the ports of a listener that refuses connections.
         self._held: list[socket.socket] = []
         self._opening: asyncio.Task[None] | None = None
@@ -46,19 +56,13 @@ class Listener:
             ListenError: the address cannot be bound.
         """
         try:
-            server = await asyncio.get_running_loop().create_server(
-                self._factory,
-                host,
-                port,
-                backlog=LISTEN_BACKLOG,
-                reuse_address=True,
-                ssl=self._tls,
-            )
+            sockets = listening_sockets(host, port)
         except (OSError, OverflowError) as error:
             raise cannot_listen(host, port, error) from error
-        self._servers = [server]
-        self._addresses = [(bound.family, bound.getsockname()) for bound in server.sockets]
+        self._addresses = [(bound.family, bound.getsockname()) for bound in sockets]
+        self._held = sockets
         self.accepts = True
+        await self._serve()
         return int(self._addresses[0][1][1])
 
     def drop_waiting(self) -> None:
@@ -66,7 +70,7 @@ class Listener:
         for server in self._servers:
             for bound in server.sockets:
                 # The loop's own object has no `accept`; ours refers to the same socket.
-                with suppress(OSError), socket.socket(fileno=os.dup(bound.fileno())) as waiting:
+                with suppress(OSError), _duplicate(bound) as waiting:
                     waiting.setblocking(False)
                     for _ in range(LISTEN_BACKLOG):
                         waiting.accept()[0].close()
@@ -76,7 +80,7 @@ class Listener:
         self._tls = tls
         if self._opening is None and self._servers:
             bound = [listening for server in self._servers for listening in server.sockets]
-            waiting = [socket.socket(fileno=os.dup(listening.fileno())) for listening in bound]
+            waiting = [_duplicate(listening) for listening in bound]
             self._close_sockets()
             self._held = waiting
             self._opening = asyncio.get_running_loop().create_task(self._serve())
@@ -139,11 +143,16 @@ def cannot_listen(host: str, port: int, error: OSError | OverflowError) -> Liste
     return ListenError(f"cannot listen on {Address(host, port)}: {reason}")
 
 
-def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+def _duplicate(bound: socket.socket) -> socket.socket:
+    return socket.fromfd(bound.fileno(), bound.family, bound.type)  # `os.dup` is for files alone
+
+
+def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # SO_REUSEADDR lets two programs of Windows listen on one port.
+        bound.setsockopt(socket.SOL_SOCKET, _EXCLUSIVE or socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)
@@ -154,20 +163,47 @@ def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.sock
 
 
 def listening_sockets(host: str, port: int) -> list[socket.socket]:
-    """Return a listening socket for each address of a host.
+    """Return a listening socket for each address of a host, all with the same port.
+
+    As in Java, `::` stands for all addresses, also those of IPv4. An address of a name that this
+    machine does not have, such as `::1` without IPv6, is left out if there is another one.
 
     Raises:
         OSError: an address cannot be bound.
     """
     flags = socket.AI_PASSIVE
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    every = None if host == "::" else host or None
+    found = socket.getaddrinfo(every, port, type=socket.SOCK_STREAM, flags=flags)
+    addresses = [(family, address) for family, *_, address in dict.fromkeys(found)]
+    while True:
+        try:
+            return _bind_all(addresses)
+        except _PortTakenError:
+            continue
+
+
+def _bind_all(addresses: Sequence[_SocketAddress]) -> list[socket.socket]:
     sockets: list[socket.socket] = []
+    missing: OSError | None = None
     try:
-        for family, _type, _protocol, _name, address in dict.fromkeys(found):
-            sockets.append(_bind(family, address))  # type: ignore[arg-type]
-            sockets[-1].listen(LISTEN_BACKLOG)
-    except OSError:
+        for family, (address, port, *more) in addresses:
+            is_free_choice = port == 0 and bool(sockets)
+            chosen = sockets[0].getsockname()[1] if is_free_choice else port
+            try:
+                bound = _bind(family, (address, chosen, *more))
+            except OSError as error:
+                if is_free_choice and error.errno == errno.EADDRINUSE:
+                    raise _PortTakenError from error
+                if error.errno not in _NOT_HERE:
+                    raise
+                missing = error
+                continue
+            sockets.append(bound)
+            bound.listen(LISTEN_BACKLOG)
+    except BaseException:
         for bound in sockets:
             bound.close()
         raise
+    if missing is not None and not sockets:
+        raise missing
     return sockets

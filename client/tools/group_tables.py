@@ -143,7 +143,7 @@ def _share_member_lines(group: GroupDescription, *, is_verbose: bool) -> list[st
 def state_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
     """Return the lines of `--describe --state`."""
     address = group.coordinator
-    coordinator = f"{address.host}:{address.port}  ({group.coordinator_id})"
+    coordinator = f"{address}  ({group.coordinator_id})"
     columns: list[Column] = [GROUP, ("COORDINATOR (ID)", 25)]
     row = [group.group_id, coordinator]
     if group.group_type == "share":

@@ -82,7 +82,7 @@ def streams_member_lines(group: GroupDescription, *, is_verbose: bool) -> list[s
 def streams_state_lines(group: GroupDescription, *, is_verbose: bool) -> list[str]:
     """Return the lines of `--describe --state`."""
     address = group.coordinator
-    coordinator = f"{address.host}:{address.port} ({group.coordinator_id})"
+    coordinator = f"{address} ({group.coordinator_id})"
     columns = [GROUP, ("COORDINATOR (ID)", 25), ("ASSIGNOR", 15), ("STATE", 25)]
     row = [group.group_id, coordinator, group.assignor, group.state]
     if is_verbose:

@@ -2,10 +2,16 @@ module example.test/orders
 
 go 1.23.8
 
-require github.com/twmb/franz-go v1.19.5
+require (
+	github.com/mock-kafka/mock-kafka/clients/go v0.1.0
+	github.com/twmb/franz-go v1.19.5
+)
 
 require (
 	github.com/klauspost/compress v1.18.0 // indirect
 	github.com/pierrec/lz4/v4 v4.1.22 // indirect
 	github.com/twmb/franz-go/pkg/kmsg v1.11.2 // indirect
 )
+
+// A checkout of mock-kafka. In a copy of this folder it is somewhere else.
+replace github.com/mock-kafka/mock-kafka/clients/go => ../../clients/go

@@ -21,14 +21,15 @@ type Invoice struct {
 
 type Service struct{ client *kgo.Client }
 
-func New(seeds ...string) (*Service, error) {
-	client, err := kgo.NewClient(
+// New connects to the brokers with these addresses, with further options of the client.
+func New(seeds []string, options ...kgo.Opt) (*Service, error) {
+	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(seeds...),
 		kgo.ConsumeTopics("orders"),
 		kgo.ConsumerGroup("invoicing"),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
-	)
+	}, options...)...)
 	return &Service{client}, err
 }
 

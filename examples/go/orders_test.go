@@ -3,64 +3,67 @@ package orders
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/mock-kafka/mock-kafka/clients/go/mockkafka"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 var coffee = Order{ID: 1, Price: 3, Quantity: 2}
 
-func newService(t *testing.T) (*Service, context.Context) {
+// newService returns a service with a cluster of its own, which has the topics.
+func newService(t *testing.T) (*Service, *mockkafka.Kafka, context.Context) {
 	t.Helper()
-	ask(t, "POST", "/v1/reset", "", nil)
-	ask(t, "POST", "/v1/topics", `{"name": "orders", "partitions": 1}`, nil)
-	ask(t, "POST", "/v1/topics", `{"name": "invoices", "partitions": 1}`, nil)
-	service, err := New(strings.Split(bootstrapServers, ",")...)
+	kafka := mockkafka.Start(t)
+	kafka.CreateTopic("orders", 1)
+	kafka.CreateTopic("invoices", 1)
+	// Else the client waits 5 s after an error, before it asks for metadata again.
+	service, err := New(kafka.Seeds(), kgo.MetadataMinAge(100*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(service.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
-	return service, ctx
+	return service, kafka, ctx
 }
 
 func TestAnOrderGetsAnInvoice(t *testing.T) {
-	service, ctx := newService(t)
+	service, kafka, ctx := newService(t)
 	if err := service.Place(ctx, coffee); err != nil {
 		t.Fatal(err)
 	}
 	if err := service.WriteInvoices(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if found := values(t, "invoices"); !slices.Equal(found, []string{`{"order":1,"total":6}`}) {
+	found := mockkafka.Values(kafka.Records("invoices"))
+	if !slices.Equal(found, []string{`{"order":1,"total":6}`}) {
 		t.Errorf("invoices: %q", found)
 	}
 }
 
 func TestAnOrderIsStoredOnceWhenTheAcknowledgementIsLost(t *testing.T) {
-	service, ctx := newService(t)
-	ask(t, "POST", "/v1/faults", `{"api": "Produce", "drop": "before_response", "times": 1}`, nil)
+	service, kafka, ctx := newService(t)
+	kafka.DropResponse(mockkafka.When{API: mockkafka.APIProduce, Times: 1})
 	if err := service.Place(ctx, coffee); err != nil {
 		t.Fatal(err)
 	}
-	if found := values(t, "orders"); len(found) != 1 {
-		t.Errorf("orders: %q", found)
+	if found := kafka.Records("orders"); len(found) != 1 {
+		t.Errorf("orders: %v", found)
 	}
-	var requests []any
-	ask(t, "GET", "/v1/requests?api=Produce", "", &requests)
-	if len(requests) != 2 {
-		t.Errorf("%d Produce requests, not 2", len(requests))
+	if found := kafka.Requests(mockkafka.RequestFilter{API: mockkafka.APIProduce}); len(found) != 2 {
+		t.Errorf("%d Produce requests, not 2", len(found))
 	}
 }
 
 func TestTheServiceWaitsForReplicas(t *testing.T) {
-	service, ctx := newService(t)
-	ask(t, "POST", "/v1/faults", `{"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "times": 2}`, nil)
+	service, kafka, ctx := newService(t)
+	refused := kafka.Fail(mockkafka.ErrorNotEnoughReplicas, mockkafka.When{API: mockkafka.APIProduce, Times: 2})
 	if err := service.Place(ctx, coffee); err != nil {
 		t.Fatal(err)
 	}
-	if found := values(t, "orders"); len(found) != 1 {
-		t.Errorf("orders: %q", found)
+	if found := kafka.Records("orders"); len(found) != 1 || refused.Count() != 2 {
+		t.Errorf("orders: %v; refused %d times", found, refused.Count())
 	}
 }

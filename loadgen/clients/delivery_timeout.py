@@ -96,10 +96,7 @@ class DeliveryTimeout(LoadClient):
     async def _send(self) -> None:
         if self._producer is None:
             self._producer = Producer(
-                ",".join(
-                    f"{address.host}:{address.port}"
-                    for address in self.run.topology.brokers.values()
-                ),
+                ",".join(str(address) for address in self.run.topology.brokers.values()),
                 self._settings,
                 client_id=self.tenant.client_id,
                 security=self._connection_settings.security,

@@ -286,16 +286,13 @@ async def open_connection(
             async with asyncio.timeout(timeout_s):
                 await opening.connect(address, settings.tls)
         except TimeoutError as error:
-            raise UnreachableError(
-                f"cannot connect to {address.host}:{address.port}: no response"
-            ) from error
+            raise UnreachableError(f"cannot connect to {address}: no response") from error
         try:
             async with asyncio.timeout(timeout_s):
                 return await opened
         except TimeoutError as error:
             raise ConnectionLostError(
-                f"{address.host}:{address.port} accepts connections and does not respond within"
-                f" {timeout_s:g} s"
+                f"{address} accepts connections and does not respond within {timeout_s:g} s"
             ) from error
     except BaseException:
         opening.abort()

@@ -197,7 +197,7 @@ class TransactionClient(SequentialClient):
             max_block_ms=tenant.request_timeout_ms,
         )
         producer = self.producer = Producer(
-            [f"{address.host}:{address.port}" for address in run.topology.brokers.values()],
+            [str(address) for address in run.topology.brokers.values()],
             settings,
             client_id=tenant.client_id,
             security=self._connection_settings.security,

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 
 _CLOCK_MONOTONIC = 1
-_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC if os.name == "posix" else 0
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _TIMER = struct.Struct("@4q")  # interval and value, seconds and nanoseconds each
 _LEAST_US = 1
 

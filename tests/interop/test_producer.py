@@ -196,6 +196,7 @@ def test_the_examples_of_docs_client_md_run(
     page = (Path(__file__).parents[2] / "docs" / "client.md").read_text(encoding="utf-8")
     page = page.replace("127.0.0.1:9092", kafka.bootstrap_servers).replace("orders", topic)
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    blocks = [block for block in blocks if "def test_" not in block]
     of_producer, of_admin, of_transactions = blocks
     names: dict[str, Any] = {}
     exec(of_admin, names)

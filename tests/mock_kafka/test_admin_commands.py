@@ -23,6 +23,9 @@ def test_rules_are_added_listed_and_removed(
     capsys.readouterr()
     assert cli.main(["faults", "list"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
+    assert cli.main(["faults", "release", "2", "--count", "1"]) == 0
+    assert cli.main(["faults", "release", "2"]) == 0
+    assert [fault.is_used_up for fault in shell.faults()] == [False, True, False]
     assert cli.main(["faults", "remove", "1"]) == 0
     assert [fault.rule for fault in shell.faults()] == [{"delay_ms": 1}, {"delay_ms": 2}]
     assert cli.main(["faults", "clear"]) == 0

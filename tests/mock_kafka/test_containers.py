@@ -82,7 +82,7 @@ def test_the_python_example_passes(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("language", ["java", "go", "javascript"])
+@pytest.mark.parametrize("language", ["go", "javascript"])
 def test_a_snippet_waits_for_the_port_and_advertises_the_mapped_one(language: str) -> None:
     text = snippet(language)
     paths = {operation.path for operation in OPERATIONS}

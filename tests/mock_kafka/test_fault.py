@@ -8,11 +8,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+import broker.handlers  # noqa: F401 - registers the APIs
 from broker.faults import FaultRule
 from broker.faults.fields import kind_of
 from broker.faults.match import Match, Trigger
 from broker.faults.rule import rule_schema
-from mock_kafka.arguments import At
+from mock_kafka.arguments import At, Level
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, When, document_of, rules_file
 from mock_kafka.methods import ClusterMethods
@@ -62,6 +63,7 @@ def test_when_has_the_fields_of_a_match_and_a_trigger() -> None:
     del declared["at_once"]
     assert get_type_hints(When) == {"name": str, **declared}
     assert list(get_args(At)) == rule_schema()["at"]["enum"]
+    assert list(get_args(Level)) == rule_schema()["level"]["enum"]
 
 
 class RecordingMethods(ClusterMethods):
@@ -92,10 +94,11 @@ def test_every_fault_method_makes_a_valid_rule() -> None:
     methods.drop_request(api="Produce", topic="t", partition=0)
     methods.drop_response(nth=2)
     methods.drop_response(after_bytes=5, every=2)
+    methods.hold(api="Produce", at="before_response", after_ms=5)
     methods.hang(group="g")
     methods.hang(at="before_handling", user="alice")
     methods.throttle(throttle_time_ms=5, mute=False)
     for rule in methods.rules:
         written = FaultRule.from_json(rule).to_json()
         assert written.items() <= rule.items()
-    assert len(methods.rules) == 11
+    assert len(methods.rules) == 12

@@ -2,7 +2,9 @@
 
 import os
 import sys
+import sysconfig
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,23 @@ def test_nobody_is_told_to_replace_what_is_installed(installed: dict[str, str]) 
         " installed, install mock-kafka with its extra `spark` in a separate environment, for"
         " example with `uv tool install` or `pipx install`, and call its `mock-kafka`"
     )
+
+
+def test_where_pip_refuses_to_install_another_environment_is_the_advice(
+    installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed["pyarrow"] = "18.0.0"
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: str(tmp_path))
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    assert explanation("spark").endswith(": pip install 'pyspark<5,>=4.1'")
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    assert explanation("spark") == (
+        "pyspark<5,>=4.1 (not installed): nothing can be installed in this Python; install"
+        " mock-kafka with its extra `spark` in a separate environment, for example with"
+        " `uv tool install` or `pipx install`, and call its `mock-kafka`"
+    )
+    monkeypatch.setattr(sys, "prefix", "/a/virtual/environment")
+    assert explanation("spark").endswith(": pip install 'pyspark<5,>=4.1'")
 
 
 def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,3 +66,12 @@ def test_a_failure_of_maven_is_reported_in_its_words(path: Path) -> None:
     install(path, "mvn", FAILS)
     with pytest.raises(CannotRunError, match=r"could not find org\.example:two"):
         fetch_jars("clients", ARTIFACTS)
+
+
+def test_an_artifact_may_have_a_classifier(path: Path) -> None:
+    install(path, "java")
+    install(path, "mvn", "#!/bin/sh\nmkdir jars && cp pom.xml jars\n")
+    (path / "cp").symlink_to("/bin/cp")
+    folder = fetch_jars("one", ["org.example:one:1.0:linux-x86_64"])
+    found = (folder / "pom.xml").read_text()
+    assert "<version>1.0</version><classifier>linux-x86_64</classifier>" in found

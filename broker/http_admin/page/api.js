@@ -2,6 +2,7 @@
 import { byId, visible } from "./dom.js";
 let token = sessionStorage.getItem("token") || "";
 export const headers = () => (token ? { Authorization: `Bearer ${token}` } : {});
+export const hasToken = () => token !== "";
 let noticeTimer;
 export function notify(text) {
   byId("notice").textContent = visible(text);

@@ -38,7 +38,11 @@ const options = {
     beforeNodeMorphed(old, next) {
       if (old.style && old.style.cssText !== next.style.cssText) old.style.cssText = next.style.cssText;
     },
-    beforeAttributeUpdated: (attribute) => attribute !== "style",
+    // What the reader has folded or opened stays so.
+    beforeAttributeUpdated: (attribute, node) =>
+      attribute !== "style" &&
+      !(attribute === "open" && node.localName === "details") &&
+      !(attribute === "aria-expanded" && "fold" in node.dataset),
   },
 };
 /** Tab reaches the first button of a toolbar, and the arrow keys the others. */

@@ -17,7 +17,8 @@ byId("add-rule").addEventListener("click", () => {
   }
 });
 byId("clear-faults").addEventListener("click", () => act("DELETE", "/v1/faults"));
-const ruleText = (rule) =>
+/** A rule in one line. */
+export const ruleText = (rule) =>
   Object.entries(rule)
     .map(([key, value]) => (value === true ? key : `${key} ${value}`))
     .join(", ");

@@ -1,6 +1,7 @@
-// Dialogs: create a topic, produce a message, delete records, edit configurations and quotas, reset offsets,
-// add an ACL.
-import { Locked, ask, get, notify } from "./api.js";
+// What the dialogs show when they open, and what they send.
+import "./dialogs.js";
+import { Locked, ask, get, hasToken, notify } from "./api.js";
+import { copy, curlText } from "./copies.js";
 import { byId, el, visible } from "./dom.js";
 import { ENTITIES, QUOTAS } from "./quotas.js";
 const form = (id) => byId(`${id}-form`);
@@ -39,52 +40,37 @@ function configRow({ name, value, source }) {
   );
 }
 
-const option = (value, text) => el("option", { value }, text);
-const entityFields = ({ field, label }) =>
-  el(
-    "div",
-    { class: "entity" },
-    el(
-      "select",
-      { name: `${field}-kind`, "aria-label": `Which ${label}` },
-      option("", `any ${label}`),
-      option("name", `this ${label}`),
-      option("default", `default ${label}`),
-    ),
-    el("input", { name: field, "aria-label": `Name of the ${label}` }),
-  );
-const quotaField = ({ key, unit }) =>
-  el(
-    "label",
-    null,
-    el("span", null, `${key} `, el("i", { class: "soft" }, unit)),
-    el("input", { name: key, type: "number", min: 0, step: "any" }),
-  );
-byId("quota-fields").replaceWith(...ENTITIES.map(entityFields), ...QUOTAS.map(quotaField));
 const quotaInputs = () => QUOTAS.map(({ key }) => field("quota", key));
 
 const OPEN = {
   topic() {},
   acl() {},
-  async produce({ topic }) {
+  produce({ topic, record }) {
     topicName = topic;
-    byId("produce-topic").textContent = topic;
+    byId("produce-of").textContent = visible(topic);
+    if (!record) return;
+    const { key, value, headers, partition } = JSON.parse(record);
+    field("produce", "key").value = key?.text ?? "";
+    field("produce", "value").value = value?.text ?? "";
+    field("produce", "is-null").checked = value === null;
+    field("produce", "headers").value = headers.map((each) => `${each.key}: ${each.value.text}`).join("\n");
+    field("produce", "partition").value = partition;
   },
   async config({ topic }) {
     topicName = topic;
-    byId("config-topic").textContent = topic;
+    byId("config-of").textContent = visible(topic);
     before = {};
     const entries = await get(`/v1/topics/${encodeURIComponent(topic)}/config`);
     byId("config-keys").replaceChildren(...entries.map(configRow));
   },
   async "delete-records"({ topic, partition }) {
     topicName = topic;
-    byId("delete-records-topic").textContent = topic;
+    byId("delete-records-of").textContent = visible(topic);
     field("delete-records", "partition").value = partition ?? "";
   },
   async "reset-offsets"({ group }) {
     groupId = group;
-    byId("reset-offsets-group").textContent = visible(group);
+    byId("reset-offsets-of").textContent = visible(group);
   },
   quota({ quota }) {
     const { entity, values, shadow } = quota ? JSON.parse(quota) : { entity: {}, values: {}, shadow: [] };
@@ -100,6 +86,21 @@ const OPEN = {
   },
 };
 
+/** The record that the dialog describes. */
+const newRecord = () => ({
+  key: orNull(field("produce", "key").value),
+  value: field("produce", "is-null").checked ? null : field("produce", "value").value,
+  headers: parseLines(field("produce", "headers").value, ":").map(([key, value]) => ({ key, value })),
+  partition: orUndefined(field("produce", "partition").value),
+});
+byId("copy-produce").addEventListener("click", () => {
+  try {
+    copy(curlText(topicName, [newRecord()], hasToken()));
+  } catch (error) {
+    form("produce").querySelector(".problem").textContent = error.message;
+  }
+});
+
 const SEND = {
   acl: () => ask("POST", "/v1/acls", { acls: [Object.fromEntries(new FormData(form("acl")))] }),
   topic: () =>
@@ -110,16 +111,7 @@ const SEND = {
       config: Object.fromEntries(parseLines(field("topic", "config").value, "=")),
     }),
   produce: () =>
-    ask("POST", `/v1/topics/${encodeURIComponent(topicName)}/records`, {
-      records: [
-        {
-          key: orNull(field("produce", "key").value),
-          value: field("produce", "is-null").checked ? null : field("produce", "value").value,
-          headers: parseLines(field("produce", "headers").value, ":").map(([key, value]) => ({ key, value })),
-          partition: orUndefined(field("produce", "partition").value),
-        },
-      ],
-    }),
+    ask("POST", `/v1/topics/${encodeURIComponent(topicName)}/records`, { records: [newRecord()] }),
   config() {
     const config = {};
     for (const input of byId("config-keys").querySelectorAll("input"))
@@ -181,7 +173,4 @@ document.addEventListener("submit", async (event) => {
   } catch (error) {
     event.target.querySelector(".problem").textContent = error.message ?? "";
   }
-});
-document.addEventListener("click", (event) => {
-  if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
 });

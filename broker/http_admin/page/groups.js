@@ -1,6 +1,6 @@
 // Groups of all types, their members and their lag.
 import { asks, get } from "./api.js";
-import { el, empty, idOf, name, table } from "./dom.js";
+import { byId, el, empty, idOf, name, showRows, table } from "./dom.js";
 import { number } from "./format.js";
 import { isAt, opens, route } from "./route.js";
 import { coordinatorText, partitionsText } from "./transactions.js";
@@ -83,7 +83,6 @@ export async function readOffsets(groups) {
   offsets = await get(`${groupPath(group)}/offsets`);
   offsetsOf = groupId;
 }
-export const groupState = () => offsets;
 /** The client id of the member that reads a partition; empty without one. */
 const readerOf = (group, { topic, partition }) =>
   group.members.find((member) =>
@@ -123,7 +122,9 @@ function offsetsPart(group) {
     ),
   );
 }
-const lagOf = (group) => group.offsets.reduce((sum, offset) => sum + Math.max(offset.lag ?? 0, 0), 0);
+/** The records that a group has not read; of a share group, those that are not done. */
+export const lagOf = (group) =>
+  [...group.offsets, ...group.share_partitions].reduce((sum, part) => sum + Math.max(part.lag ?? 0, 0), 0);
 function groupPart(group) {
   const more = group.members.length - MEMBERS_MAX;
   return el(
@@ -148,8 +149,10 @@ function groupPart(group) {
       ),
       group.is_assigned_manually ? el("span", { class: "tag fault" }, "assigned manually") : null,
       el("span", { class: "soft" }, [epochsText(group), group.protocol_name].filter(Boolean).join(" · ")),
-      group.offsets.length ? el("span", { class: "soft" }, `lag ${number(lagOf(group))}`) : null,
       el("span", { class: "push" }),
+      group.offsets.length || group.share_partitions.length
+        ? el("span", { class: lagOf(group) ? "num warn" : "num soft" }, `lag ${number(lagOf(group))}`)
+        : null,
       group.members.length
         ? el(
             "button",
@@ -178,8 +181,18 @@ function groupPart(group) {
       : null,
   );
 }
-/** The parts of a page; `isSearch` says that there may be other groups. */
-export function groupParts([groups, isSearch]) {
-  if (!groups.length) return empty(isSearch ? "No group has such an id." : "No group yet.");
-  return groups.map(groupPart);
+/** Show the groups of a page, each again only if it has changed; `isSearch` says that there may be others. */
+export function showGroups(groups, isSearch) {
+  const rows = groups.map((group) => {
+    const isOpen = isAt("groups", group.group_id);
+    return {
+      id: idOf("group", group.group_id),
+      state: [JSON.stringify(group), isOpen, isOpen ? offsets : null],
+      build: () => groupPart(group),
+    };
+  });
+  const none = isSearch ? "No group has such an id." : "No group yet.";
+  if (!rows.length)
+    rows.push({ id: "no-groups", state: [none], build: () => el("p", { class: "empty", id: "no-groups" }, none) });
+  showRows(byId("groups"), rows);
 }

@@ -8,7 +8,15 @@ const isOpening = (token) => token === "{" || token === "[",
 const kindOf = (token, next) =>
   token[0] === '"' ? (next === ":" ? "key" : "string") : /[-\d]/.test(token[0]) ? "number" : "word";
 
-/** The parts of JSON, one element a line; null if the text is no JSON. */
+/** A button that folds what is between two brackets; the style sheet hides it. */
+const foldButton = () =>
+  el("button", { type: "button", class: "fold", "data-fold": true, "aria-expanded": "true", "aria-label": "Fold" });
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-fold]");
+  if (button) button.ariaExpanded = button.ariaExpanded === "true" ? "false" : "true";
+});
+
+/** The parts of JSON, one element a line, each of several lines with a button that folds it; null if it is none. */
 export function jsonParts(text) {
   try {
     JSON.parse(text);
@@ -17,23 +25,28 @@ export function jsonParts(text) {
   }
   const tokens = text.match(TOKEN),
     isColoured = tokens.length <= COLOURED_TOKENS_MAX;
-  let depth = 0;
-  const newLine = () => `\n${"  ".repeat(Math.min(depth, INDENT_MAX))}`;
-  const parts = tokens.map((token, index) => {
-    const next = tokens[index + 1];
-    if (isOpening(token)) {
-      depth += 1;
-      return isClosing(next) ? token : token + newLine();
-    }
-    if (isClosing(token)) {
-      depth -= 1;
-      return isOpening(tokens[index - 1]) ? token : newLine() + token;
-    }
-    if (token === ",") return token + newLine();
-    if (token === ":") return ": ";
-    return isColoured ? el("span", { class: `json-${kindOf(token, next)}` }, token) : token;
+  const newLine = () => `\n${"  ".repeat(Math.min(open.length - 1, INDENT_MAX))}`;
+  const open = [[]]; // the parts of what is not closed yet, the innermost last
+  tokens.forEach((token, index) => {
+    const next = tokens[index + 1],
+      parts = open.at(-1);
+    if (isOpening(token) && isClosing(next)) parts.push(token);
+    else if (isOpening(token)) {
+      if (isColoured) parts.push(foldButton());
+      parts.push(token);
+      open.push([]);
+      open.at(-1).push(newLine());
+    } else if (isClosing(token) && !isOpening(tokens[index - 1])) {
+      const inner = open.pop();
+      inner.push(newLine());
+      if (isColoured) open.at(-1).push(el("span", { class: "folding" }, ...inner), token);
+      else open.at(-1).push(...inner, token);
+    } else if (isClosing(token)) parts.push(token);
+    else if (token === ",") parts.push(token + newLine());
+    else if (token === ":") parts.push(": ");
+    else parts.push(isColoured ? el("span", { class: `json-${kindOf(token, next)}` }, token) : token);
   });
-  return isColoured ? parts : [parts.join("")];
+  return isColoured ? open[0] : [open[0].join("")];
 }
 
 /** The members of a JSON object by their names, each value as it is written. */

@@ -8,7 +8,7 @@ import { connectionRow } from "./connections.js";
 import { byId, empty, show, table } from "./dom.js";
 import { faultRow } from "./faults.js";
 import { clockText, count, number } from "./format.js";
-import { GROUPS_MAX, groupParts, groupState, readOffsets } from "./groups.js";
+import { GROUPS_MAX, lagOf, readOffsets, showGroups } from "./groups.js";
 import { readMessages } from "./messages.js";
 import { Paging } from "./paging.js";
 import { filterRow, quotaPart, quotaRows, shadowRow } from "./quotas.js";
@@ -17,6 +17,8 @@ import { route, scrollToOpened } from "./route.js";
 import { TOPICS_MAX, showTopics } from "./topics.js";
 import { isPrepared, rank, transactionTable } from "./transactions.js";
 import "./forms.js";
+import "./help.js";
+import "./search.js";
 const topicPaging = new Paging("topics", TOPICS_MAX, look),
   groupPaging = new Paging("groups", GROUPS_MAX, look);
 /** The listed ones, with the one that is open first if it is on another page. */
@@ -43,6 +45,7 @@ function showGone(isGone) {
   }
   byId("gone").hidden = !isGone;
 }
+const REST_MS = 1000;
 let looking = false,
   lookAgain = false;
 async function look() {
@@ -76,7 +79,7 @@ async function look() {
     const [configs, acls] = rest;
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
-    await readMessages(topics);
+    await readMessages(topics, brokers);
     await readOffsets(groups);
     showGone(false);
     byId("cluster").textContent = health.cluster_id;
@@ -97,14 +100,15 @@ async function look() {
       : "";
     show("transactions", [transactions, location.hash], ([listed]) => transactionTable(listed));
     const memberCount = foundGroups.elements.reduce((sum, group) => sum + group.members.length, 0);
+    const lag = foundGroups.elements.reduce((sum, group) => sum + lagOf(group), 0);
     groupPaging.show(foundGroups.total);
     const areAll = foundGroups.total === foundGroups.elements.length;
     byId("groups-count").textContent = foundGroups.total
-      ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}` : ""}`
+      ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}${lag ? ` · lag ${number(lag)}` : ""}` : ""}`
       : "";
     // The epoch of a share session changes with every fetch, and is not shown.
     for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
-    show("groups", [groups, groupPaging.search, location.hash, groupState()], groupParts);
+    showGroups(groups, groupPaging.search);
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
     show(
@@ -161,14 +165,17 @@ async function look() {
     }
   }
 }
-setInterval(() => {
-  if (!document.hidden) look();
-}, 1000);
+/** Look once a second; of a broker that is busy the page takes a tenth of its time. */
+async function lookAgainAndAgain() {
+  const beganMs = performance.now();
+  if (!document.hidden) await look();
+  setTimeout(lookAgainAndAgain, Math.max(REST_MS, 10 * (performance.now() - beganMs)));
+}
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) look();
 });
 
 document.addEventListener("changed", look);
 addEventListener("hashchange", look);
-look();
+lookAgainAndAgain();
 follow();

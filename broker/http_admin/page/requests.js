@@ -7,10 +7,12 @@ import { jsonMembers, jsonParts } from "./json.js";
 import { Paging } from "./paging.js";
 import { opens, route } from "./route.js";
 const LINES_MAX = 400,
-  SHOWN_MAX = 200;
+  SHOWN_MAX = 200,
+  INTERVAL_MS = 500;
 const lines = new Map();
 let paused = false,
   dirty = false,
+  isBehind = false, // some lines were not sent, and not read since
   lost = 0,
   came = 0;
 /** The number of the line that is open, or null. */
@@ -18,6 +20,7 @@ const picked = () => (route()[0] === "requests" && route()[1] ? Number(route()[1
 function take(kind, data) {
   if (kind === "lost") {
     lost += data.count;
+    isBehind = true;
     return;
   }
   if (!lines.has(data.number)) came += 1;
@@ -25,6 +28,24 @@ function take(kind, data) {
   while (lines.size > LINES_MAX) lines.delete(lines.keys().next().value);
   dirty = true;
 }
+/** Read the newest lines; return the number of the last one. */
+async function readNewest() {
+  const newest = await get(`/v1/requests?bodies=false&limit=${SHOWN_MAX}`);
+  isBehind = false;
+  for (const line of newest) take(line.kind, line);
+  return newest.at(-1)?.number ?? 0;
+}
+/** Read what was lost, after a rest: under load there is always something. */
+async function catchUp() {
+  const beganMs = performance.now();
+  try {
+    if (isBehind && !paused && !document.hidden && isLive()) await readNewest();
+  } catch {
+    // The stream of events says that the broker is gone.
+  }
+  setTimeout(catchUp, Math.max(1000, 10 * (performance.now() - beganMs)));
+}
+catchUp();
 function result(line) {
   if (line.kind === "disconnect") return [el("span", { class: "soft" }, line.reason)];
   const tags = (line.errors || []).map((error) => el("span", { class: "tag bad" }, error));
@@ -137,7 +158,7 @@ async function find() {
 function draw() {
   if (!dirty || paused) return;
   dirty = false;
-  const shown = (!isLive() && found?.requests) || [...lines.values()].reverse().slice(0, SHOWN_MAX);
+  const shown = (!isLive() && found?.requests) || [...lines.values()].sort((a, b) => b.number - a.number).slice(0, SHOWN_MAX);
   morph(byId("lines"), shown.map(lineRow));
   byId("no-lines").hidden = shown.length > 0;
   byId("no-lines").textContent = paging.search ? "No request has these words." : "No requests yet.";
@@ -228,16 +249,11 @@ showDetail();
 export async function follow() {
   for (;;) {
     try {
-      const newest = await get("/v1/requests?bodies=false&limit=200");
       // It may be another broker than before, whose lines have the same numbers.
       lines.clear();
       came = lost = 0;
-      let since = 0;
-      for (const line of newest) {
-        take(line.kind, line);
-        since = line.number;
-      }
-      const response = await fetch(`/v1/requests/events?bodies=false&since=${since}`, {
+      let since = await readNewest();
+      const response = await fetch(`/v1/requests/events?bodies=false&since=${since}&interval_ms=${INTERVAL_MS}`, {
         headers: headers(),
       });
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -12,7 +12,8 @@ export const route = () =>
         return part;
       }
     });
-const hashOf = (...parts) => `#/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
+/** The address, from "#" on, of what is open. */
+export const hashOf = (...parts) => `#/${parts.map((part) => encodeURIComponent(part)).join("/")}`;
 export const isAt = (...parts) => parts.every((part, index) => route()[index] === String(part));
 /** Attributes of a button that opens an address, or closes it if it is open. */
 export const opens = (isOpen, parts, parent = []) => ({
@@ -35,7 +36,7 @@ function buttonsAround(button, key) {
 }
 // Arrow keys move between buttons, Escape closes what is open.
 document.addEventListener("keydown", (event) => {
-  const button = event.target.closest?.("button");
+  const button = event.target.closest?.("button, a");
   if (event.target.matches?.("input, select, textarea")) return;
   if (event.key === "Escape" && !document.querySelector("dialog[open]") && location.hash.length > 2) {
     location.hash = "#/";
@@ -59,12 +60,16 @@ const PLACES = {
   groups: (id) => [idOf("group", id)],
   transactions: (id) => [idOf("transaction", id)],
   requests: (number) => [`line-${number}`],
+  brokers: (id) => [`broker-${id}`, "brokers-title"],
+  connections: (number) => [`connection-${number}`],
+  faults: (id) => [`fault-${id}`],
+  acls: (...fields) => [idOf("acl", ...fields)],
 };
 let scrolledTo = "";
 /** Scroll to what the address names, once it is there. */
 export function scrollToOpened() {
   const [kind, ...names] = route();
-  if (location.hash === scrolledTo || !PLACES[kind] || !names[0]) return;
+  if (location.hash === scrolledTo || !PLACES[kind] || names[0] === undefined) return;
   const found = PLACES[kind](...names)
     .map((id) => id && byId(id))
     .find(Boolean);
@@ -72,7 +77,9 @@ export function scrollToOpened() {
   scrolledTo = location.hash;
   const node = found.querySelector(".title") ?? found; // what is open below it may be long
   const { top, bottom } = node.getBoundingClientRect(),
-    list = node.closest(".scroll").getBoundingClientRect();
+    list = (node.closest(".scroll") ?? document.body).getBoundingClientRect();
   if (top < Math.max(0, list.top) || bottom > Math.min(innerHeight, list.bottom))
     node.scrollIntoView({ block: "center" });
+  node.classList.add("found");
+  node.addEventListener("animationend", () => node.classList.remove("found"), { once: true });
 }

@@ -2,7 +2,7 @@
 import { act } from "./api.js";
 import { byId, el, idOf, showRows } from "./dom.js";
 import { bytes, count, hue, number } from "./format.js";
-import { messageFilter, messageSeek, messageState, messages } from "./messages.js";
+import { messageState, messageTools, messages } from "./messages.js";
 import { isAt, opens, route } from "./route.js";
 const ends = new Map();
 export const TOPICS_MAX = 200;
@@ -111,10 +111,8 @@ function openedTopic(topic, brokers) {
         "Delete records",
       ),
       el("span", { class: "soft" }, `${count(topic.partitions.length, "partition")}`),
-      el("span", { class: "push" }),
-      messageSeek(),
-      messageFilter(),
     ),
+    messageTools(),
     messages(topic),
   );
 }

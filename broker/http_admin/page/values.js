@@ -1,18 +1,13 @@
 // The bytes of a key, a value or a header: as JSON, as text or in hex, with their size.
+import { bytesOf, isText } from "./bytes.js";
 import { el } from "./dom.js";
 import { bytes as size } from "./format.js";
 import { jsonParts } from "./json.js";
+import { decoded } from "./schemas.js";
 const SHORT_CHARACTERS = 200,
   SHORT_BYTES = 32,
   DUMPED_BYTES_MAX = 16 * 1024,
   LINE_BYTES = 16;
-// UTF-8 with one of these is no text, such as a number of Avro or Protocol Buffers.
-const BINARY = /[\0-\x08\x0e-\x1f\x7f]/;
-export const isText = (value) => value.text !== undefined && !BINARY.test(value.text);
-export const bytesOf = (value) =>
-  value.text === undefined
-    ? Uint8Array.from(atob(value.base64), (character) => character.charCodeAt(0))
-    : new TextEncoder().encode(value.text);
 const hex = (some) => [...some].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
 const printable = (byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : ".");
 
@@ -33,6 +28,8 @@ function hexDump(all) {
 export function shortValue(value) {
   if (value === null) return el("span", { class: "soft" }, "null");
   if (isText(value)) return value.text.slice(0, SHORT_CHARACTERS);
+  const json = decoded(value)?.json;
+  if (json !== undefined) return json.slice(0, SHORT_CHARACTERS);
   const all = bytesOf(value);
   const rest = all.length > SHORT_BYTES ? " …" : "";
   return el(
@@ -43,13 +40,33 @@ export function shortValue(value) {
   );
 }
 
-/** The whole value; `view` is json, text or hex. What is no JSON is text, and what is no text is hex. */
+/**
+ * The whole value; `view` is json, text or hex. What is no JSON is text, and what is no text is hex. A value that its
+ * schema decodes is JSON, laid out or not.
+ */
 export function wholeValue(value, view) {
   if (value === null) return ["null"];
+  const json = view === "hex" || isText(value) ? undefined : decoded(value)?.json;
+  if (json !== undefined) return (view === "json" && jsonParts(json)) || [json];
   if (view === "hex" || !isText(value)) return [hexDump(bytesOf(value))];
   return (view === "json" && jsonParts(value.text)) || [value.text];
 }
-export const sizeText = (value) => (value === null ? "" : size(bytesOf(value).length));
+/** How long a value is, and what its schema says about it. */
+export function sizeText(value) {
+  if (value === null) return "";
+  const label = isText(value) ? null : decoded(value)?.label;
+  return [size(bytesOf(value).length), label].filter(Boolean).join(" · ");
+}
+/** Why a value is not decoded, and its schema; nothing if there is no problem. */
+export function schemaProblem(value) {
+  const { problem, schema } = (value !== null && !isText(value) && decoded(value)) || {};
+  if (!problem) return [];
+  const parts = schema ? (jsonParts(schema) ?? [schema]) : [];
+  return [
+    el("p", { class: "warn" }, `Not decoded: ${problem}.`),
+    schema ? el("details", null, el("summary", null, "Schema"), el("pre", { tabindex: 0 }, ...parts)) : null,
+  ];
+}
 
 /** Let the browser save bytes as a file. */
 export function download(fileName, content) {

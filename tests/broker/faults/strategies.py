@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from broker.faults.rule import FaultRule, fault_rule
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES
-from tests.broker.faults.requests import GROUP, TOPIC
+from tests.broker.faults.requests import GROUP, TOPIC, TOPIC_ID
 
 brokers = st.integers(1, 3)
 delays = st.integers(0, 2000)
@@ -21,6 +21,15 @@ _MATCHERS: dict[str, st.SearchStrategy[Any]] = {
     "partition": st.integers(0, 1),
     "group": st.sampled_from([GROUP, "other"]),
     "transactional_id": st.just("x"),
+    "resource": st.sampled_from(["alice", TOPIC]),
+    "topic_id": st.just(str(TOPIC_ID)),
+    "where": st.sampled_from(
+        [
+            {"group_id": GROUP},
+            {"topics[].name": {"matches": "t+"}},
+            {"topics[].partitions[].partition_index": [0, {"min": 7}]},
+        ]
+    ),
     "broker": brokers,
     "client_id": st.sampled_from(["test", "other"]),
     "user": st.sampled_from(["ANONYMOUS", "alice"]),
@@ -38,6 +47,7 @@ _FIRING: dict[str, st.SearchStrategy[Any]] = {
 }
 _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "error": st.sampled_from([code.name for code in ErrorCode if code]),
+    "level": st.sampled_from(["top", "part"]),
     "response": st.sampled_from([{}, {"throttle_time_ms": 7}, {"topics": []}]),
     "throttle_time_ms": delays,
     "mute": st.booleans(),

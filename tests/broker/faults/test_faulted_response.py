@@ -31,7 +31,7 @@ def faulted(**rule: Any) -> tuple[FaultedResponse, list[BaseException]]:
         context,
         decision,
         request,
-        is_partial=False,
+        None,
     )
     return response, bugs
 

@@ -82,3 +82,11 @@ def test_a_hook_can_be_removed_and_is_removed_by_a_reset() -> None:
         else:
             clients.dispatcher.faults.set_hook(None)
         assert not clients.dispatcher.faults.is_enabled
+
+
+def test_a_rule_of_a_hook_cannot_hold_because_nothing_could_release_it() -> None:
+    clients = hooked(lambda _request: {"hold": "before_handling"})
+    clients.send(metadata_frame(1))
+    assert [str(bug) for bug in clients.bugs] == [
+        "hold: nothing could release it; add a rule in place of the hook"
+    ]

@@ -165,4 +165,4 @@ def test_an_action_that_is_false_is_left_out() -> None:
 
 
 def test_an_option_with_its_default_value_needs_no_action() -> None:
-    assert fault_rule(delay_ms=1, mute=True, at="before_handling", skip=0) == fault_rule(delay_ms=1)
+    assert fault_rule(delay_ms=1, mute=True, skip=0) == fault_rule(delay_ms=1)

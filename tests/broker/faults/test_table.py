@@ -33,6 +33,17 @@ def ask(
     )
 
 
+def test_all_rules_together_have_a_bounded_number_of_patterns() -> None:
+    where = {"group_id": [{"matches": f"g{number}"} for number in range(table.PATTERNS_MAX)]}
+    faults = table_of(fault_rule(api="Heartbeat", where=where, delay_ms=0))
+    faults.add(fault_rule(api="Heartbeat", where={"group_id": "g"}, delay_ms=0), NOW_MS)
+    one_more = fault_rule(api="Heartbeat", where={"group_id": {"matches": "g"}}, delay_ms=0)
+    with pytest.raises(ValueError, match=rf"where: all rules .* {table.PATTERNS_MAX} patterns"):
+        faults.add(one_more, NOW_MS)
+    assert faults.remove(1)
+    faults.add(one_more, NOW_MS)
+
+
 def fired_on(table: FaultTable, count: int) -> list[int]:
     """Return on which of `count` equal requests, counted from 1, a rule fires."""
     return [number for number in range(1, count + 1) if ask(table) is not None]

@@ -118,3 +118,16 @@ async def test_a_feed_without_followers_keeps_nothing(admin: Admin) -> None:
         send(admin, 2)
         assert len(feed._events) == 2
     assert (len(feed._events), admin.journal._listeners) == (0, [])
+
+
+async def test_a_follower_may_skip_all_but_the_newest_events(
+    admin: Admin, followers: list[Follower]
+) -> None:
+    follower = followers[0]
+    send(admin, 7)
+    follower.skip_to_newest()
+    assert (numbers(await follower.next_events()), follower.lost_count) == (list(range(1, 8)), 0)
+    send(admin, 100)
+    follower.skip_to_newest()
+    assert numbers(await follower.next_events()) == list(range(68, 108))
+    assert follower.lost_count == 60

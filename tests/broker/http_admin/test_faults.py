@@ -13,11 +13,13 @@ from broker.faults.actions import ACTION_NAMES
 from broker.http_admin.faults import (
     FaultPath,
     FaultView,
+    FaultWaitQuery,
     add_faults,
     add_rules,
     clear_faults,
     fault_views,
     remove_fault,
+    wait_for_fault,
 )
 from broker.http_admin.operation import Problem, encode_result
 from broker.http_admin.requests import ListQuery
@@ -26,7 +28,7 @@ from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.faults.requests import TOPIC
 from tests.broker.faults.strategies import rules, rules_without_a_request
-from tests.broker.http_admin.admin_server import listed_requests, make_admin, serving_site
+from tests.broker.http_admin.admin_server import Site, listed_requests, make_admin, serving_site
 from tests.examples import examples
 
 ACTIONS: dict[str, Any] = {
@@ -38,6 +40,7 @@ ACTIONS: dict[str, Any] = {
     "bytes_per_second": 100,
     "drop": "within_response",
     "hang": "before_handling",
+    "hold": "before_handling",
     "truncate_bytes": 5,
     "corrupt_bytes": 5,
     "oversize_bytes": 5,
@@ -164,6 +167,64 @@ async def test_a_list_of_rules_is_added_in_order_and_returned_with_ids() -> None
         assert await site.ask("GET", "/v1/faults") == (200, added)
 
 
+async def kafka_connection(site: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", site.kafka_ports[0])
+
+
+async def test_a_request_is_held_until_it_is_released() -> None:
+    async with serving_site() as site:
+        await site.ask("POST", "/v1/faults", json={"api": "Metadata", "hold": "before_response"})
+        held = asyncio.create_task(site.ask("GET", "/v1/faults/1/wait?held=2"))
+        connections = [await kafka_connection(site) for _ in range(3)]
+        for _reader, writer in connections[:2]:
+            writer.write(metadata_frame(1))
+        status, view = await held
+        assert (status, view["held"], view["fired"], view["is_armed"]) == (200, 2, 2, True)
+        _, lines = await site.ask("GET", "/v1/requests?outcome=held")
+        assert [line["fault"] for line in lines] == ["#1 hold before_response"] * 2
+
+        _, view = await site.ask("POST", "/v1/faults/1/release", json={"count": 1})
+        assert (view["held"], view["is_used_up"]) == (1, False)
+        _, view = await site.ask("POST", "/v1/faults/1/release", json={})
+        assert (view["held"], view["is_used_up"], view["is_armed"]) == (0, True, False)
+        connections[2][1].write(metadata_frame(1))  # it holds no others
+        for reader, writer in connections:
+            await reader.readexactly(8)
+            writer.close()
+
+
+async def test_a_wait_ends_when_the_rule_fires_and_after_its_timeout() -> None:
+    async with serving_site() as site:
+        await site.ask("POST", "/v1/faults", json={"api": "Metadata", "delay_ms": 0})
+        assert await site.ask("GET", "/v1/faults/1/wait?timeout_ms=1") == (200, None)
+        status, view = await site.ask("GET", "/v1/faults/1/wait?fired=0")
+        assert (status, view["fired"]) == (200, 0)
+        waiting = asyncio.create_task(site.ask("GET", "/v1/faults/1/wait?fired=1"))
+        _reader, writer = await kafka_connection(site)
+        writer.write(metadata_frame(1))
+        assert (await waiting)[1]["fired"] == 1
+        writer.close()
+        assert (await site.ask("GET", "/v1/faults/9/wait"))[0] == 404
+        assert (await site.ask("POST", "/v1/faults/9/release", json={}))[0] == 404
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+async def test_a_wait_ends_with_its_rule(is_reset: bool) -> None:
+    admin = make_admin()
+    admin.server.first_faults = (fault_rule(delay_ms=7),)  # with the same id after a reset
+    await add_faults(admin, fault_rule(api="Metadata", delay_ms=0))
+    query = FaultWaitQuery(fired=1)
+    waiting = asyncio.create_task(wait_for_fault(admin, FaultPath(1), query))
+    await asyncio.sleep(0)
+    if is_reset:
+        await reset(admin, ResetBody())
+    else:
+        remove_fault(admin, FaultPath(1))
+    with pytest.raises(Problem, match="there is no rule 1") as caught:
+        await waiting
+    assert caught.value.status == 404
+
+
 async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
     async with serving_site() as site:
         site.admin.server.first_faults = (fault_rule(delay_ms=7),)
@@ -216,3 +277,21 @@ def test_all_listed_rules_can_be_posted(rules_: list[FaultRule]) -> None:
     before, after = relisted(rules_)
     assert before == [rule.to_json() for rule in rules_]
     assert after == before
+
+
+async def test_a_reset_frees_what_is_held() -> None:
+    async with serving_site() as site:
+        await site.ask("POST", "/v1/faults", json={"api": "Metadata", "hold": "before_handling"})
+        reader, writer = await kafka_connection(site)
+        writer.write(metadata_frame(1))
+        await site.ask("GET", "/v1/faults/1/wait?held=1")
+        held = site.admin.faults.held
+        assert (held.count, held.size_bytes > 0) == (1, True)
+        await site.ask("POST", "/v1/reset", json={})
+        assert await reader.read() == b""  # the connection was closed
+        assert (held.count, held.size_bytes) == (0, 0)
+        writer.close()
+        reader, writer = await kafka_connection(site)
+        writer.write(metadata_frame(1))
+        await reader.readexactly(8)
+        writer.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.http_admin import event_feed, follow
-from broker.http_admin.follow import export_requests, follow_requests, wait_for_request
+from broker.http_admin.follow import FollowQuery, export_requests, follow_requests, wait_for_request
 from broker.http_admin.requests import JournalQuery, WaitQuery
 from broker.http_admin.state import Admin
 from tests.broker.cluster_builder import NOW_MS
@@ -77,7 +77,7 @@ async def test_a_wait_that_times_out_returns_null() -> None:
 
 async def test_followers_get_lines_that_fit_as_they_arrive() -> None:
     admin = make_admin()
-    stream = follow_requests(admin, JournalQuery(api="Metadata", bodies=False))
+    stream = follow_requests(admin, FollowQuery(api="Metadata", bodies=False))
     assert await anext(stream) == b": hello\n\n"
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + produce_frame("b", 2) + metadata_frame(3))
@@ -97,7 +97,7 @@ async def test_followers_may_begin_with_earlier_lines() -> None:
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
     admin.journal.disconnected(client.connection, "gone", NOW_MS)
 
-    heard = await events(follow_requests(admin, JournalQuery(since=1)), 3)
+    heard = await events(follow_requests(admin, FollowQuery(since=1)), 3)
     assert [(name, line["number"]) for name, line in heard] == [
         ("request", 2),
         ("request", 3),
@@ -110,7 +110,7 @@ async def test_a_slow_follower_receives_the_count_of_lost_lines(
 ) -> None:
     monkeypatch.setattr(event_feed, "EVENTS_AHEAD_MAX", 2)
     admin = make_admin()
-    stream = follow_requests(admin, JournalQuery())
+    stream = follow_requests(admin, FollowQuery())
     await anext(stream)
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(
         b"".join(map(metadata_frame, range(5)))
@@ -120,9 +120,20 @@ async def test_a_slow_follower_receives_the_count_of_lost_lines(
     assert [line["number"] for _name, line in heard[1:]] == [4, 5]
 
 
+async def test_a_follower_with_an_interval_gets_the_newest_lines_after_it() -> None:
+    admin = make_admin()
+    stream = follow_requests(admin, FollowQuery(interval_ms=1))
+    await anext(stream)
+    frames = b"".join(map(metadata_frame, range(100)))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(frames)
+    heard = await events(stream, 41)
+    assert heard[0] == ("lost", {"count": 60})
+    assert [line["number"] for _name, line in heard[1:]] == list(range(61, 101))
+
+
 async def test_a_silent_stream_sends_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "HEARTBEAT_S", 0)
-    stream = follow_requests(make_admin(), JournalQuery())
+    stream = follow_requests(make_admin(), FollowQuery())
     await anext(stream)
     assert (await anext(stream)).startswith(b":")
 

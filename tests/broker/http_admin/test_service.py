@@ -76,10 +76,11 @@ def test_the_page_loads_all_its_files() -> None:
     own = [get_page_module(admin, PageFilePath(name)) for name in sorted(modules - {LIBRARY})]
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^d][^\"]*)", page) == [
         "/page/page.css",
+        "/page/scheme.js",
         "/page/main.js",
     ]
     imported = {name for text in own for name in re.findall(r'(?:from|import) "\./(.*)\.js"', text)}
-    assert imported == modules - {"main"}
+    assert imported == modules - {"main", "scheme"}
 
 
 def test_the_morphing_library_is_the_published_file_with_its_licence() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from io import BytesIO
 from itertools import count
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from broker.cluster.brokers import Availability
 from broker.cluster.failover import stop_broker
 from broker.dispatch import turns
+from broker.faults import rules_from_json
 from broker.http_admin import snapshot
-from broker.http_admin.faults import fault_views
+from broker.http_admin.faults import add_rules, fault_views
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
@@ -22,6 +24,7 @@ from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topic_records import RecordsQuery, get_records
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import commit, produce
 from tests.broker.http_admin.snapshots import ORDERS, document_of, filled, load
@@ -189,3 +192,20 @@ async def test_a_high_watermark_that_stands_is_saved_and_moves_with_enough_in_sy
     assert other.partition("orders", 0).log.high_watermark == 3
     (saved,) = msgspec.json.decode(await document_of(other))["topics"][0]["partitions"]
     assert "high_watermark" not in saved
+
+
+async def test_a_rule_whose_wait_is_over_is_saved_without_it() -> None:
+    admin = make_admin()
+    rules: list[dict[str, Any]] = [
+        {"name": "first", "api": "Metadata", "delay_ms": 0, "times": 1},
+        {"name": "second", "api": "Metadata", "delay_ms": 0, "after": "first"},
+        {"api": "Metadata", "delay_ms": 0, "after": "second"},
+    ]
+    add_rules(admin, rules_from_json(rules))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
+    document = msgspec.json.decode(await document_of(admin))
+    del rules[1]["after"]
+    assert document["faults"] == rules[1:]
+    other = make_admin()
+    await load(other, document)
+    assert [view.is_armed for view in fault_views(other)] == [True, False]

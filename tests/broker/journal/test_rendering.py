@@ -11,7 +11,7 @@ from broker.authorization.authorizer import DEFAULT_DENY
 from broker.authorization.checks import WRITE_TOPIC, Denial
 from broker.cluster.cluster import Cluster
 from broker.journal.lines import Entry
-from broker.journal.rendering import JournalFilter, describe_line, may_show_config
+from broker.journal.rendering import JournalFilter, describe_line
 from protocol import messages
 from protocol.json_view import HIDDEN
 from tests.broker.cluster_builder import NOW_MS
@@ -198,20 +198,6 @@ def test_no_secret_is_shown() -> None:
     assert "U0FMVFk" not in text
     assert text.count(HIDDEN) == 5
     assert '"value": "1000"' in text
-
-
-@pytest.mark.parametrize(
-    ("name", "is_shown"),
-    [
-        ("sasl.users", False),
-        ("broker.admin.token", False),
-        ("unknown", False),
-        ("retention.ms", True),
-        ("num.partitions", True),
-    ],
-)
-def test_only_configuration_values_known_to_be_public_are_shown(name: str, is_shown: bool) -> None:
-    assert may_show_config(name) is is_shown
 
 
 def arrivals() -> Client:

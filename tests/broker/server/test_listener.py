@@ -1,10 +1,12 @@
 """A listener stops and starts on its port, which stays reserved."""
 
 import asyncio
+import errno
 import socket
 
 import pytest
 
+from broker.server import listener as listener_module
 from broker.server.listener import Listener, ListenError, listening_sockets
 
 
@@ -110,3 +112,59 @@ def test_a_host_of_two_addresses_has_two_sockets_or_none(monkeypatch: pytest.Mon
         listening_sockets("both", 0)
     for bound in sockets:
         bound.close()
+
+
+def families(sockets: list[socket.socket]) -> set[socket.AddressFamily]:
+    return {bound.family for bound in sockets}
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_all_addresses_of_a_host_have_one_port() -> None:
+    for host in ("::", ""):
+        sockets = listening_sockets(host, 0)
+        assert families(sockets) == {socket.AF_INET, socket.AF_INET6}
+        assert len({bound.getsockname()[1] for bound in sockets}) == 1
+        for bound in sockets:
+            bound.close()
+
+
+def test_a_port_in_use_at_the_second_address_is_chosen_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = (
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, 0))
+        for host in ("127.0.0.1", "127.0.0.2")
+    )
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, second])
+    bind = listener_module._bind
+    taken: list[int] = []
+
+    def bind_late(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+        if address[0] == "127.0.0.2" and not taken:
+            taken.append(address[1])
+            raise OSError(errno.EADDRINUSE, "in use")
+        return bind(family, address)
+
+    monkeypatch.setattr(listener_module, "_bind", bind_late)
+    sockets = listening_sockets("two", 0)
+    assert len({bound.getsockname()[1] for bound in sockets}) == 1
+    assert taken
+    for bound in sockets:
+        bound.close()
+
+
+def test_an_address_that_this_machine_lacks_is_left_out_if_there_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, missing = (
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, 0))
+        for host in ("127.0.0.1", "203.0.113.1")
+    )
+    for found in [missing, here], [here, missing]:
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_a, found=found, **_n: found)
+        [bound] = listening_sockets("some", 0)
+        assert bound.getsockname()[0] == "127.0.0.1"
+        bound.close()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [missing])
+    with pytest.raises(OSError, match="assign"):
+        listening_sockets("none", 0)

@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, ShareConsumer
 from playwright.sync_api import Page, expect
 
 from tests.interop.admin_page.accessibility import Accessibility
-from tests.interop.admin_page.screenshots import keep
+from tests.interop.admin_page.screenshots import keep_in_both_schemes
 from tests.interop.admin_page.served_cluster import EVIL, Cluster, polled_members
 
 
@@ -43,7 +43,7 @@ def test_the_page_lists_groups_of_all_types_and_controls_them(
         billing.get_by_role("button", name="billing", exact=True).click()
         expect(billing.locator(".opened tbody tr")).to_have_count(4)
         accessibility.check(page)
-        keep(page, "groups")
+        keep_in_both_schemes(page, "groups")
         reports.get_by_role("button", name="Fence").click()
         # 2 is the generation of the group without the member, 3 that of the member that is back.
         expect(reports).to_contain_text(re.compile(r"generation [23]\b"))
@@ -91,4 +91,6 @@ def test_the_offsets_of_a_group_are_reset(
     expect(dialog).to_be_hidden()
     lags = [entry["lag"] for entry in cluster.ask("GET", "/v1/groups/reports/offsets")]
     assert sum(lags) == 5
+    expect(page.locator("#groups-count")).to_have_text("1 group · 0 members · lag 5")
+    expect(page.locator("#groups .member-group-line")).to_contain_text("lag 5")
     expect(lag).to_have_text([str(count) for count in lags])

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -108,7 +110,7 @@ def test_times_that_are_none_are_not_shown_as_dates(cluster: Cluster, page: Page
     assert stored == [-1, -86_400_000]
     page.goto(f"{cluster.url}/#/topics/orders")
     times = page.locator(".messages tbody tr td:nth-child(2)")
-    expect(times).to_have_text(["no timestamp", re.compile(r"^1969-12-3\d \d\d:\d\d:\d\d$")])
+    expect(times).to_have_text([re.compile(r"^1969-12-3\d \d\d:\d\d:\d\d$"), "no timestamp"])
     assert "NaN" not in page.locator("body").inner_text()
 
 
@@ -126,8 +128,10 @@ def test_messages_are_sought_by_offset_and_by_time(
     page.get_by_label("Show messages from this offset on").fill("7")
     expect(values).to_have_text([f"at {hour}" for hour in range(7, 57)])
     accessibility.check(page)
-    page.get_by_role("button", name="More", exact=True).click()
-    expect(values).to_have_count(73)
+    page.get_by_role("button", name="Newer messages").click()
+    expect(values).to_have_text([f"at {hour}" for hour in range(57, 80)])
+    page.get_by_role("button", name="Older messages").click()
+    expect(values.first).to_have_text("at 7")
     page.get_by_label("Show messages from this time on").fill("2026-01-17T12:30:00")
     expect(values.first).to_have_text("at 49")
     expect(values.last).to_have_text("at 79")
@@ -136,6 +140,140 @@ def test_messages_are_sought_by_offset_and_by_time(
     expect(page.locator(".messages")).to_have_text("No record from there on.")
     page.get_by_label("Show messages from this time on").fill("")
     expect(values.first).to_have_text("at 79")
+
+
+def test_messages_are_paged_and_the_newest_come_live(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 3, "replication_factor": 1})
+    records = [
+        {
+            "value": f"order {n}",
+            "key": f"customer {n % 4}",
+            "partition": n % 3,
+            "timestamp": 1000 + n,
+        }
+        for n in range(120)
+    ]
+    cluster.ask("POST", "/v1/topics/orders/records", {"records": records})
+    page.goto(f"{cluster.url}/#/topics/orders")
+    values = page.locator(".messages tbody tr td:nth-child(4)")
+    expect(values).to_have_text([f"order {n}" for n in range(119, 69, -1)])
+    older, newer = (
+        page.get_by_role("button", name=name) for name in ("Older messages", "Newer messages")
+    )
+    expect(newer).to_be_disabled()
+    older.click()
+    expect(values).to_have_text([f"order {n}" for n in range(69, 19, -1)])
+    live = page.get_by_role("button", name="Live")
+    expect(live).to_have_attribute("aria-pressed", "false")
+    older.click()
+    expect(values).to_have_text([f"order {n}" for n in range(19, -1, -1)])
+    expect(older).to_be_disabled()
+    accessibility.check(page)
+
+    # An older page stands while messages come, and the first page has them.
+    added = {"records": [{"value": "the newest", "partition": 0}]}
+    cluster.ask("POST", "/v1/topics/orders/records", added)
+    expect(page.locator("#topics .topic")).to_contain_text("121 records")
+    expect(values.first).to_have_text("order 19")
+    live.click()
+    expect(values.first).to_have_text("the newest")
+    live.click()
+    expect(live).to_have_attribute("aria-pressed", "false")
+    cluster.ask("POST", "/v1/topics/orders/records", added)
+    expect(page.locator("#topics .topic")).to_contain_text("122 records")
+    expect(values.nth(1)).to_have_text("order 119")
+    live.click()
+    expect(values.nth(1)).to_have_text("the newest")
+
+    page.get_by_label("Where the text is").select_option("in the key")
+    page.get_by_label("Filter messages").fill("customer 3")
+    expect(values).to_have_text([f"order {n}" for n in range(119, 0, -4)])
+    page.get_by_label("Filter messages").fill("order")
+    expect(page.locator(".messages")).to_contain_text("No message has this text.")
+    page.get_by_label("Where the text is").select_option("in the value")
+    page.get_by_label("Show messages from this offset on").fill("38")
+    expect(values).to_have_text([f"order {n}" for n in range(114, 120)])
+
+
+RUN_AS_SHELL = ("sh", "-c")
+
+
+def test_a_message_is_copied_as_a_command_that_stores_it_again(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=cluster.url)
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 2, "replication_factor": 1})
+    record = {
+        "key": "it's",
+        "value": {"base64": "AAECAw=="},
+        "headers": [{"key": "trace", "value": '"7"'}],
+        "partition": 1,
+    }
+    cluster.ask("POST", "/v1/topics/orders/records", {"records": [record]})
+    page.goto(f"{cluster.url}/#/topics/orders/1/0")
+    for count, (name, command) in enumerate(
+        (("Copy as curl", RUN_AS_SHELL), ("Copy as Python", (sys.executable, "-c"))), start=2
+    ):
+        page.get_by_role("button", name=name).click()
+        expect(page.locator("#notice")).to_have_text("Copied.")
+        text = page.evaluate("navigator.clipboard.readText()")
+        subprocess.run([*command, text], check=True, capture_output=True, timeout=60)
+        records = cluster.ask("GET", "/v1/topics/orders/records?partition=1")["records"]
+        assert len(records) == count
+        parts = ("key", "value", "headers")
+        assert [records[0][part] for part in parts] == [records[-1][part] for part in parts]
+
+    # Without a clipboard the text is shown.
+    page.evaluate(
+        "() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }"
+    )
+    page.get_by_role("button", name="Copy as curl").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Text to copy")).to_have_value(re.compile("^curl -X POST"))
+    accessibility.check(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_a_message_is_edited_and_produced_again(cluster: Cluster, page: Page) -> None:
+    headers = [{"key": "trace", "value": "7"}]
+    record = {"key": "k", "value": "one coffee", "headers": headers, "partition": 0}
+    cluster.ask("POST", "/v1/topics/orders/records", {"records": [record]})
+    page.goto(f"{cluster.url}/#/topics/orders/0/0")
+    page.get_by_role("button", name="Edit and produce").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Headers")).to_have_value("trace: 7")
+    dialog.get_by_label("Value", exact=True).fill("one tea")
+    dialog.get_by_role("button", name="Produce").click()
+    expect(dialog).to_be_hidden()
+    records = cluster.ask("GET", "/v1/topics/orders/records?partition=0")["records"]
+    assert [stored["value"] for stored in records] == [{"text": "one coffee"}, {"text": "one tea"}]
+    assert records[0]["headers"] == records[1]["headers"]
+    assert records[1]["key"] == {"text": "k"}
+
+
+def test_json_is_folded(page: Page) -> None:
+    layout = """
+      async (text) => {
+        const { jsonParts } = await import('/page/json.js');
+        const pre = document.createElement('pre');
+        pre.append(...jsonParts(text));
+        pre.id = 'laid-out';
+        document.body.append(pre);
+      }
+    """
+    page.evaluate(layout, '{"a":{"b":[1,{}],"c":[]},"d":2}')
+    pre = page.locator("#laid-out")
+    laid_out = '{\n  "a": {\n    "b": [\n      1,\n      {}\n    ],\n    "c": []\n  },\n  "d": 2\n}'
+    expect(pre).to_have_text(laid_out, use_inner_text=True)
+    folds = pre.get_by_role("button")
+    expect(folds).to_have_count(3)
+    folds.nth(1).click()
+    expect(pre).to_have_text('{\n  "a": {},\n  "d": 2\n}', use_inner_text=True)
+    folds.nth(1).click()
+    expect(pre).to_have_text(laid_out, use_inner_text=True)
 
 
 def test_records_of_a_topic_are_deleted(

@@ -13,9 +13,11 @@ from mock_kafka import (
     open_admin,
 )
 from tests.interop.admin_page.accessibility import Accessibility
-from tests.interop.admin_page.screenshots import SCREENSHOTS, keep, keep_in_both_schemes
+from tests.interop.admin_page.screenshots import SCREENSHOTS, keep_in_both_schemes
 from tests.interop.admin_page.served_cluster import EVIL, PRODUCE, Cluster, polled_members
 from tests.interop.transactional_clients import Confluent
+
+PHONE_WIDTH = 360
 
 
 def test_the_page_shows_the_state_and_new_requests(
@@ -85,16 +87,21 @@ def test_the_page_fits_a_phone_screen(
     quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 5000}}
     cluster.ask("PUT", "/v1/quotas", quota)
     cluster.produce("checkout", "orders", b"one coffee")
-    page.set_viewport_size({"width": 400, "height": 850})
+    page.set_viewport_size({"width": PHONE_WIDTH, "height": 780})
     page.get_by_role("button", name="orders", exact=True).click()
     expect(page.locator(".messages tbody tr")).to_be_visible()
     row = page.locator("#lines tr", has_text=PRODUCE)
     for part in (row.get_by_text("ok"), page.locator("#quotas td.num").first):
         box = part.bounding_box()
         assert box is not None
-        assert box["x"] + box["width"] <= 400
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    keep(page, "phone")
+        assert box["x"] + box["width"] <= PHONE_WIDTH
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH
+    keep_in_both_schemes(page, "phone")
+    page.get_by_label("Search everything").fill("orders")
+    results = page.get_by_role("navigation", name="Results")
+    expect(results.get_by_role("link", name="orders", exact=True)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH
+    page.keyboard.press("Escape")
     row.get_by_role("button").click()
     expect(page.locator("#detail")).to_be_in_viewport()
     accessibility.check(page)

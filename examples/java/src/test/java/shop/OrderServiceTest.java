@@ -1,36 +1,28 @@
 package shop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.junit.jupiter.api.AfterAll;
+import io.mockkafka.Fault;
+import io.mockkafka.MockKafka;
+import io.mockkafka.MockKafkaExtension;
+import io.mockkafka.admin.Api;
+import io.mockkafka.admin.ErrorCode;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Run with `mvn test`; mock-kafka must be on the PATH. */
 @Timeout(30)
+@ExtendWith(MockKafkaExtension.class)
 class OrderServiceTest {
-    private static MockKafka kafka;
     private OrderService service;
 
-    @BeforeAll
-    static void startKafka() throws Exception {
-        kafka = new MockKafka();
-    }
-
-    @AfterAll
-    static void stopKafka() {
-        kafka.close();
-    }
-
     @BeforeEach
-    void startService() throws Exception {
-        kafka.ask("POST", "/v1/reset", "");
-        kafka.ask("POST", "/v1/topics", "{\"name\": \"orders\", \"partitions\": 1}");
-        kafka.ask("POST", "/v1/topics", "{\"name\": \"invoices\", \"partitions\": 1}");
+    void startService(MockKafka kafka) {
+        kafka.createTopic("orders", 1);
+        kafka.createTopic("invoices", 1);
         service = new OrderService(kafka.bootstrapServers());
     }
 
@@ -40,31 +32,25 @@ class OrderServiceTest {
     }
 
     @Test
-    void anOrderGetsAnInvoice() throws Exception {
+    void anOrderGetsAnInvoice(MockKafka kafka) throws Exception {
         service.place(1, 3, 2);
         service.writeInvoices(1);
-        String records = kafka.ask("GET", "/v1/topics/invoices/records", "");
-        assertTrue(records.contains("{\"text\":\"6\"}"), records);
+        assertEquals("6", kafka.records("invoices").get(0).value());
     }
 
     @Test
-    void anOrderIsStoredOnceWhenTheAcknowledgementIsLost() throws Exception {
-        kafka.ask("POST", "/v1/faults",
-                "{\"api\": \"Produce\", \"drop\": \"before_response\", \"times\": 1}");
+    void anOrderIsStoredOnceWhenTheAcknowledgementIsLost(MockKafka kafka) throws Exception {
+        kafka.dropResponse(Fault.on(Api.PRODUCE).times(1));
         service.place(1, 3, 2);
-        assertEquals(1, count(kafka.ask("GET", "/v1/topics/orders/records", ""), "\"offset\":"));
-        assertEquals(2, count(kafka.ask("GET", "/v1/requests?api=Produce", ""), "\"api\":"));
+        assertEquals(1, kafka.records("orders").size());
+        assertEquals(2, kafka.requests(Api.PRODUCE).size());
     }
 
     @Test
-    void theServiceWaitsForReplicas() throws Exception {
-        kafka.ask("POST", "/v1/faults",
-                "{\"api\": \"Produce\", \"error\": \"NOT_ENOUGH_REPLICAS\", \"times\": 2}");
+    void theServiceWaitsForReplicas(MockKafka kafka) throws Exception {
+        Fault fault = kafka.fail(Fault.on(Api.PRODUCE).times(2), ErrorCode.NOT_ENOUGH_REPLICAS);
         service.place(1, 3, 2);
-        assertEquals(1, count(kafka.ask("GET", "/v1/topics/orders/records", ""), "\"offset\":"));
-    }
-
-    private static int count(String text, String part) {
-        return text.split(part, -1).length - 1;
+        assertEquals(1, kafka.records("orders").size());
+        assertEquals(2, fault.count());
     }
 }

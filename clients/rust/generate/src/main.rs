@@ -1,0 +1,267 @@
+//! Writes the types and operations of the admin port, from its OpenAPI document.
+//!
+//! ```console
+//! $ cargo run -p generate ../openapi.json src/generated.rs
+//! ```
+
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::process::Command;
+
+const HEADER: &str = "// Made by `generate` from clients/openapi.json. Do not edit.
+
+use crate::{path, Admin, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Read;
+";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let text = std::fs::read_to_string(&arguments[1]).expect("the OpenAPI document");
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let mut out = String::from(HEADER);
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    for (name, schema) in schemas {
+        if schema.get("enum").is_none() {
+            structure(&mut out, schemas, name, schema);
+        }
+    }
+    operations(&mut out, schemas, &document);
+    std::fs::write(&arguments[2], out).expect("the file to write");
+    let formatted =
+        Command::new("rustfmt").args(["--edition", "2021", "--config-path", ".", &arguments[2]]).status();
+    assert!(formatted.expect("rustfmt").success());
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// Writes a description as a comment; code in it is not run as a test.
+fn comment(out: &mut String, mark: &str, text: &str) {
+    for line in text.trim().lines() {
+        let line = line.trim().replace('[', "\\[").replace(']', "\\]");
+        writeln!(out, "{mark} {line}").unwrap();
+    }
+}
+
+fn structure(out: &mut String, schemas: &Map<String, Value>, name: &str, schema: &Value) {
+    let required: HashSet<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let empty = Map::new();
+    let fields = schema["properties"].as_object().unwrap_or(&empty);
+    let fields = fields.iter().map(|(field, schema)| Field {
+        name: field.clone(),
+        description: text(schema, "description").into(),
+        kind: kind(schemas, schema),
+        is_required: required.contains(field.as_str()),
+    });
+    write_struct(out, name, text(schema, "description"), &fields.collect::<Vec<_>>());
+}
+
+/// Words of Rust that fields of the document have as their names.
+const KEYWORDS: [&str; 2] = ["type", "where"];
+
+struct Field {
+    name: String,
+    description: String,
+    kind: String,
+    is_required: bool,
+}
+
+impl Field {
+    /// The type without an `Option`, if the field has one.
+    fn optional(&self) -> Option<&str> {
+        let inner = self.kind.strip_prefix("Option<").and_then(|kind| kind.strip_suffix('>'));
+        match (inner, self.is_required) {
+            (None, true) => None,
+            (None, false) => Some(&self.kind),
+            (found, _) => found,
+        }
+    }
+
+    fn identifier(&self) -> String {
+        if KEYWORDS.contains(&self.name.as_str()) {
+            format!("r#{}", self.name)
+        } else {
+            self.name.clone()
+        }
+    }
+}
+
+fn write_struct(out: &mut String, name: &str, description: &str, fields: &[Field]) {
+    writeln!(out).unwrap();
+    comment(out, "///", description);
+    writeln!(out, "#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]").unwrap();
+    writeln!(out, "pub struct {name} {{").unwrap();
+    for field in fields {
+        comment(out, "///", &field.description);
+        if !field.is_required {
+            writeln!(out, "#[serde(default, skip_serializing_if = \"Option::is_none\")]").unwrap();
+        }
+        let kind = match field.optional() {
+            Some(kind) => format!("Option<{kind}>"),
+            None => field.kind.clone(),
+        };
+        writeln!(out, "pub {}: {kind},", field.identifier()).unwrap();
+    }
+    writeln!(out, "}}").unwrap();
+    // What users write has methods that set what is optional.
+    if !name.ends_with("View") && name != "ProblemDocument" && name != "RemedyDocument" {
+        setters(out, name, fields);
+    }
+}
+
+fn setters(out: &mut String, name: &str, fields: &[Field]) {
+    if fields.iter().all(|field| field.optional().is_none()) {
+        return;
+    }
+    writeln!(out, "\nimpl {name} {{").unwrap();
+    for field in fields {
+        let Some(kind) = field.optional() else { continue };
+        let identifier = field.identifier();
+        if field.description.is_empty() {
+            writeln!(out, "/// Sets `{}`.", field.name).unwrap();
+        }
+        comment(out, "///", &field.description);
+        writeln!(out, "pub fn {identifier}(mut self, value: impl Into<{kind}>) -> Self {{").unwrap();
+        writeln!(out, "self.{identifier} = Some(value.into()); self }}").unwrap();
+    }
+    writeln!(out, "}}").unwrap();
+}
+
+/// Returns the type of the values of a schema.
+fn kind(schemas: &Map<String, Value>, schema: &Value) -> String {
+    if let Some(target) = schema["$ref"].as_str() {
+        let target = target.rsplit('/').next().unwrap();
+        let is_text = schemas[target].get("enum").is_some();
+        return if is_text { "String".into() } else { target.into() };
+    }
+    if let Some(members) = schema["anyOf"].as_array() {
+        let rest: Vec<_> = members.iter().filter(|member| member["type"] != "null").collect();
+        let inner = match rest.as_slice() {
+            [one] => kind(schemas, one),
+            // A name from a list, or another text.
+            all if all.iter().all(|one| one.get("enum").is_some() || one.get("pattern").is_some()) => {
+                "String".into()
+            }
+            _ => return "Value".into(),
+        };
+        let is_nullable = rest.len() < members.len();
+        return if is_nullable { format!("Option<{inner}>") } else { inner };
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return if values[0].is_string() { "String".into() } else { "i64".into() };
+    }
+    match text(schema, "type") {
+        "array" => format!("Vec<{}>", kind(schemas, &schema["items"])),
+        "object" if schema["additionalProperties"].is_object() => {
+            format!("BTreeMap<String, {}>", kind(schemas, &schema["additionalProperties"]))
+        }
+        "integer" => "i64".into(),
+        "number" => "f64".into(),
+        "boolean" => "bool".into(),
+        "string" => "String".into(),
+        _ => "Value".into(),
+    }
+}
+
+fn operations(out: &mut String, schemas: &Map<String, Value>, document: &Value) {
+    let mut methods = String::new();
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in operations.as_object().expect("operations") {
+            let result = result(schemas, operation);
+            if result != "page" && operation["operationId"] != "get_openapi" {
+                write_operation(out, &mut methods, schemas, path, method, operation, &result);
+            }
+        }
+    }
+    writeln!(out, "\n/// The operations of the port.\nimpl Admin {{\n{methods}}}").unwrap();
+}
+
+/// Writes the method of an operation, and the struct of its query.
+fn write_operation(
+    out: &mut String,
+    methods: &mut String,
+    schemas: &Map<String, Value>,
+    path: &str,
+    method: &str,
+    operation: &Value,
+    result: &str,
+) {
+    let name = text(operation, "operationId");
+    let (mut arguments, mut in_path, mut queries) = (String::new(), Vec::new(), Vec::new());
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let field = text(parameter, "name");
+        let found = kind(schemas, &parameter["schema"]);
+        if parameter["in"] == "path" {
+            let argument = if found == "String" { "&str" } else { &found };
+            write!(arguments, ", {field}: {argument}").unwrap();
+            in_path.push(format!("&{field}"));
+        } else if parameter["in"] == "query" {
+            queries.push(Field {
+                name: field.into(),
+                description: text(parameter, "description").into(),
+                kind: found,
+                is_required: false,
+            });
+        }
+    }
+    let (mut query, mut body) = ("None::<&()>", "None::<&()>");
+    if let Some(content) = operation["requestBody"]["content"].get("application/json") {
+        write!(arguments, ", body: &{}", kind(schemas, &content["schema"])).unwrap();
+        body = "Some(body)";
+    }
+    if !queries.is_empty() {
+        let kind = format!("{}Query", pascal(name));
+        let description = format!("The parameters of `Admin::{name}`; those that are not set are not sent.");
+        write_struct(out, &kind, &description, &queries);
+        write!(arguments, ", query: &{kind}").unwrap();
+        query = "Some(query)";
+    }
+    let target = if in_path.is_empty() {
+        format!("{path:?}")
+    } else {
+        format!("&path({path:?}, &[{}])", in_path.join(", "))
+    };
+    writeln!(methods).unwrap();
+    comment(methods, "///", &format!("{}.", text(operation, "summary").trim_end_matches('.')));
+    writeln!(methods, "///").unwrap();
+    if !text(operation, "description").is_empty() {
+        comment(methods, "///", text(operation, "description"));
+        writeln!(methods, "///").unwrap();
+    }
+    let method = method.to_uppercase();
+    writeln!(methods, "/// It sends `{method} {path}`.").unwrap();
+    let send = match result {
+        "Vec<u8>" => "send_for_bytes",
+        "Box<dyn Read>" => "send_for_stream",
+        _ => "send",
+    };
+    writeln!(methods, "pub fn {name}(&self{arguments}) -> Result<{result}> {{").unwrap();
+    writeln!(methods, "self.{send}({method:?}, {target}, {query}, {body})\n}}").unwrap();
+}
+
+/// Returns the type of a successful response: `page` for a part of the admin page.
+fn result(schemas: &Map<String, Value>, operation: &Value) -> String {
+    let responses = operation["responses"].as_object().expect("responses");
+    let success = responses.iter().find(|(status, _)| status.starts_with('2'));
+    let content = success.and_then(|(_, response)| response["content"].as_object());
+    match content.and_then(|content| content.iter().next()) {
+        None => "()".into(),
+        Some((kind_of_text, found)) => match kind_of_text.as_str() {
+            "application/json" => kind(schemas, &found["schema"]),
+            "text/event-stream" => "Box<dyn Read>".into(),
+            "text/html" | "text/css" | "text/javascript" => "page".into(),
+            _ => "Vec<u8>".into(),
+        },
+    }
+}
+
+fn pascal(name: &str) -> String {
+    let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.collect()
+}

@@ -1,0 +1,45 @@
+"""A schema registry that answers what a test says."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass
+class Registry:
+    """Its address, and the ids that it was asked for."""
+
+    url: str = ""
+    asked_ids: list[int] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def serving_registry(answers: Mapping[int, Any]) -> AsyncIterator[Registry]:
+    """Serve answers by schema id: JSON, bytes, or an error to raise; 404 for others."""
+    registry = Registry()
+
+    async def answer(request: web.Request) -> web.Response:
+        schema_id = int(request.match_info["id"])
+        registry.asked_ids.append(schema_id)
+        found = answers.get(schema_id)
+        if isinstance(found, web.HTTPException):
+            raise found
+        if found is None:
+            return web.json_response({"error_code": 40403, "message": "not found"}, status=404)
+        return web.Response(body=found) if isinstance(found, bytes) else web.json_response(found)
+
+    app = web.Application()
+    app.router.add_get("/schemas/ids/{id}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    registry.url = f"http://{host}:{port}"
+    try:
+        yield registry
+    finally:
+        await runner.cleanup()
