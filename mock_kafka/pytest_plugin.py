@@ -276,7 +276,7 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
         if name not in _MARKER_ARGUMENTS:
             reason = _unknown("argument", name, _MARKER_ARGUMENTS)
             raise pytest.UsageError(f"marker mock_kafka: {reason}")
-    return defaults | marker.kwargs
+    return {**defaults, **marker.kwargs}
 
 
 def prepare_again(node: pytest.Item, kafka: "MockKafka") -> None:

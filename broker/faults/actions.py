@@ -335,7 +335,7 @@ class SetApiVersions(Declared):
         "the versions that `broker`, or the broker that received the request, serves from now on, "
         "as `broker.api.versions` has them",
     )
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ class DisturbMembers(Declared):
         "the members of `group` begin a rebalance, or are removed from it as when their sessions "
         "have expired",
     )
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ class MoveClock(Declared):
         "the clock this much later, as soon as the request was handled or began to wait; "
         "everything that becomes due happens in order",
     )
-    at: str = _at()
+    at: str | None = _at()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,9 +98,9 @@ def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -
                 assert group_id is not None, "validation requires it"
                 obstacles.append(_obstacle(disturb_members, cluster, group_id, members, now_ms))
             case SetApiVersions(api_versions):
-                node_id = broker_id if rule.match.broker is None else rule.match.broker
-                assert node_id is not None, "a rule with at_once names its broker"
-                obstacles.append(_obstacle(_set_api_versions, cluster, node_id, api_versions))
+                target_id = broker_id if rule.match.broker is None else rule.match.broker
+                assert target_id is not None, "a rule with at_once names its broker"
+                obstacles.append(_obstacle(_set_api_versions, cluster, target_id, api_versions))
             case MoveClock(duration_ms):
                 obstacles.append(_obstacle(_move_clock, cluster, duration_ms))
             case _:

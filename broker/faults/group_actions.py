@@ -2,7 +2,6 @@
 
 from broker.cluster.cluster import Cluster
 from broker.faults.actions import REBALANCE
-from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.requests import MemberIdentity
 from protocol.pacing import may_pause
@@ -40,6 +39,4 @@ def _member_ids(cluster: Cluster, group_id: str) -> list[str]:
         return []
     if isinstance(group, Group):
         return [member.member_id for member in group.members]
-    if isinstance(group, ConsumerGroup):
-        return [member.member_id for member, _target in group.members]
     return list(group.members)

@@ -45,10 +45,13 @@ class Outcome:
 def sequences_of(requests: Iterable[Request]) -> dict[str, tuple[str, ...]]:
     """Return what each client sent of each API, in its order: the names in each request.
 
-    A client may have several connections, so the order of different APIs varies.
+    A client may have several connections, so the order of different APIs varies, and so does the
+    number of connections, each of which begins with ApiVersions.
     """
     found: dict[str, list[str]] = {}
     for request in requests:
+        if request.api == "ApiVersions":
+            continue
         names = (*request.topics, *request.groups, *request.transactional_ids)
         sender = f"{request.api} of {request.client_id or NO_CLIENT_ID}"
         found.setdefault(sender, []).append(" ".join(names) or "no names")

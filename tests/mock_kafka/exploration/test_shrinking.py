@@ -13,7 +13,7 @@ Rules = list[dict[str, Any]]
 
 def shrunk(rules: Rules, is_failing: Callable[[Rules], bool]) -> tuple[Rules, int]:
     """Return the shrunk rules, and how many different schedules were tried."""
-    tried: Rules = []
+    tried: list[Rules] = []
     shrinking = shrink(rules)
     candidate = next(shrinking)
     try:
