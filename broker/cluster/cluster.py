@@ -72,8 +72,6 @@ class Cluster:
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
         self.on_config_change: Callable[[], None] | None = None
-        self.move_clock: Callable[[int], None] | None = None
-        """Moves the clock by so many ms after the current request, if there is a server."""
         self.certificates: ReloadedCertificates | None = None
         """Those of the TLS listeners, if there is a server."""
         self.run_in_turns: InTurns = at_once

@@ -158,9 +158,9 @@ def _set_api_versions(cluster: Cluster, node_id: int, api_versions: str) -> None
 
 
 def _move_clock(cluster: Cluster, duration_ms: int) -> None:
-    if cluster.move_clock is None:
+    if cluster.timers.on_advance is None:
         raise ValueError("nothing moves the clock of this cluster")
-    cluster.move_clock(duration_ms)
+    cluster.timers.on_advance(duration_ms)
 
 
 def _partitions(match: Match, cluster: Cluster) -> list[Partition]:

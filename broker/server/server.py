@@ -171,16 +171,11 @@ class Server:
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
         self.cluster.on_config_change = self._apply_limits
-        self.cluster.move_clock = self._move_clock_soon
         start_background_tasks(self.cluster, now_ms)
         start_periodic_elections(self.cluster, now_ms)
         start_idle_check(self.cluster, self._protocols, now_ms)
         if self._token_providers is not None:
             self._token_providers.start(now_ms)
-
-    def _move_clock_soon(self, duration_ms: int) -> None:
-        assert self._loop is not None
-        self._loop.call_soon(self.timer_driver.advance, duration_ms)
 
     def reset(self) -> None:
         """Reset the cluster to its start; connections are closed, ports stay.

@@ -1,15 +1,17 @@
-"""Four small services on kafka-python, each with and without a planted bug.
+"""Four small services on kafka-python and librdkafka, each with and without a planted bug.
 
 A service is a function of a cluster. It returns normally, or raises an AssertionError that says
 what it did wrong.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from confluent_kafka import KafkaException, Producer
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 from kafka.net.connection import KafkaConnection
@@ -22,6 +24,7 @@ from mock_kafka.exploration.search import Plan, Step, Summary, drive, search
 
 VALUES = [b"%d" % number for number in range(5)]
 TRIES = 20
+SILENT = logging.Logger("silent", logging.CRITICAL)
 TOPIC = "orders"
 PARTITION = TopicPartition(TOPIC, 0)
 
@@ -96,21 +99,31 @@ def commit_each_once(kafka: MockKafka, *, is_fencing_ignored: bool) -> None:
     kafka.create_topic(TOPIC, 1, 3)
     left = list(VALUES[:3])
     for _ in range(TRIES):
+        # kafka-python's commit_transaction never returns if the coordinator stops before it.
+        producer = Producer(
+            {
+                "bootstrap.servers": kafka.bootstrap_servers,
+                "client.id": "service",
+                "transactional.id": "invoices",
+                "retry.backoff.ms": 10,
+                "reconnect.backoff.ms": 10,
+                "logger": SILENT,
+            }
+        )
         try:
-            with producer_of(kafka, transactional_id="invoices") as producer:
-                producer.init_transactions()
-                while left:
-                    producer.begin_transaction()
-                    producer.send(TOPIC, left[0])
-                    try:
-                        producer.commit_transaction()
-                    except KafkaError:
-                        if not is_fencing_ignored:
-                            raise
-                    del left[0]
+            producer.init_transactions(30)
+            while left:
+                producer.begin_transaction()
+                producer.produce(TOPIC, left[0])
+                try:
+                    producer.commit_transaction(30)
+                except KafkaException:
+                    if not is_fencing_ignored:
+                        raise
+                del left[0]
             break
-        except KafkaError:
-            continue
+        except KafkaException:
+            continue  # with a new producer, which aborts the transaction of this one
     visible = [record.value for record in kafka.records(TOPIC, isolation_level="read_committed")]
     assert visible == VALUES[:3], visible
 

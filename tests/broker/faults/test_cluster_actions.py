@@ -211,6 +211,6 @@ def test_the_clock_moves_if_something_can_move_it() -> None:
     rule = fault_rule(api="Fetch", advance_ms=5)
     assert act(rule, cluster, 1, NOW_MS) == "nothing moves the clock of this cluster"
     moved: list[int] = []
-    cluster.move_clock = moved.append
+    cluster.timers.on_advance = moved.append
     assert act(rule, cluster, 1, NOW_MS) is None
     assert moved == [5]
