@@ -1,7 +1,8 @@
 """Explored faults: whatever is lost, refused or moved, each order is stored once."""
 
-import mock_kafka as mk
 from confluent_kafka import Producer
+
+import mock_kafka as mk
 
 ORDERS = [b"coffee", b"tea", b"cake"]
 
