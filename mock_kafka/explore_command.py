@@ -24,6 +24,8 @@ from mock_kafka.exploration.schedule import disturbances_of, used_profiles
 from mock_kafka.exploration.search import Plan, Step, Summary, drive, search
 
 NONE_FOUND, FOUND, USAGE = 0, 1, 2
+INTERRUPTED = 130
+"""The status of a shell command that Ctrl-C has ended."""
 TIMEOUT_S = 60.0
 
 DESCRIPTION = """\
@@ -191,6 +193,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("--command or --replay is missing")
     try:
         return _replay(options) if options.replay is not None else _explore(parser, options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except (ControlError, OSError, StartError, ValueError) as error:
         print(f"mock-kafka explore: {error}", file=sys.stderr)
         return USAGE
