@@ -11,6 +11,7 @@ from statistics import median
 import pytest
 
 from mock_kafka import MockKafka
+from mock_kafka.exploration.report import describe
 from mock_kafka.exploration.search import Plan
 from tests.interop.planted_services import PLANTED, explore_service
 
@@ -38,7 +39,8 @@ def test_a_healthy_service_has_no_finding(name: str) -> None:
     with MockKafka(brokers=3, audit=True) as kafka:
         summary = explore_service(kafka, planted, Plan(runs=RUNS), planted.healthy)
         kafka.reset()
-    assert (summary.runs, [finding.rules for finding in summary.findings]) == (RUNS, [])
+    found = [(describe(finding), finding.outcome.error) for finding in summary.findings]
+    assert (summary.runs, found) == (RUNS, [])
 
 
 def table() -> Iterator[str]:
