@@ -47,6 +47,8 @@ class Timers:
         self.on_earlier: Callable[[int], None] | None = None
         # The server runs what `call_soon` schedules itself, with `run_soon`.
         self.on_soon: Callable[[], None] | None = None
+        self.on_advance: Callable[[int], None] | None = None
+        """Moves the clock by so many ms after the current request, if there is a server."""
 
     def __len__(self) -> int:
         return len(self._heap) - self._cancelled_count

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mock_kafka.cluster import MockKafka as MockKafka
     from mock_kafka.config_value import ConfigValue as ConfigValue
     from mock_kafka.control import ControlError as ControlError
+    from mock_kafka.exploration.decorator import ExplorationError as ExplorationError
+    from mock_kafka.exploration.decorator import explore as explore
     from mock_kafka.fault import Fault as Fault
     from mock_kafka.fault import Hold as Hold
     from mock_kafka.group_views import Group as Group
@@ -62,6 +64,7 @@ _MODULES = {
     "CompactedPartition": "views",
     "ControlError": "control",
     "Denial": "acl_views",
+    "ExplorationError": "exploration.decorator",
     "Fault": "fault",
     "Hold": "fault",
     "Group": "group_views",
@@ -84,6 +87,7 @@ _MODULES = {
     "StartError": "broker_process",
     "Topic": "views",
     "Transaction": "views",
+    "explore": "exploration.decorator",
     "simulate": "simulated_world",
     "simulated": "simulated_world",
 }

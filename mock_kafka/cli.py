@@ -68,6 +68,12 @@ def _admin(arguments: Sequence[str]) -> int:
     return main(arguments)
 
 
+def _explore(arguments: Sequence[str]) -> int:
+    from mock_kafka.explore_command import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _completion(arguments: Sequence[str]) -> int:
     from mock_kafka.completion import build_parser, script  # noqa: PLC0415
 
@@ -88,6 +94,7 @@ COMMANDS = {
     "brokers": (_admin, "list, stop, start, isolate and add brokers of a running cluster"),
     "snapshot": (_admin, "save the setup of a running cluster to a file, or load it"),
     "health": (_admin, "tell whether a cluster serves, or wait for it"),
+    "explore": (_explore, "run a command under schedules of faults, and shrink what fails"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
     "completion": (_completion, "print a script that completes commands and options in a shell"),
@@ -128,6 +135,8 @@ examples:
   mock-kafka snapshot save setup.json
   mock-kafka health --wait 30
       for a cluster with --admin-port 9099; others with --admin-url, behind the command
+  mock-kafka explore --command 'pytest tests/test_orders.py' --runs 200
+      find the fault rules with which it fails, as few and simple as possible
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
   mock-kafka load producer-churn --out churn

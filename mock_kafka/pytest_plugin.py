@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mock_kafka.arguments import Ports
     from mock_kafka.cluster import MockKafka
+    from mock_kafka.exploration.search import Plan
     from mock_kafka.fault import Rules
     from mock_kafka.pool import ClusterPool
 
@@ -43,6 +44,10 @@ _SHARED: Mapping[str, type[pytest.Collector]] = {
 }
 _lent = pytest.StashKey[list["MockKafka"]]()
 _audited = pytest.StashKey[list["MockKafka"]]()
+_prepared = pytest.StashKey[dict["MockKafka", Callable[[], None]]]()
+"""What to do after a reset of a cluster: add the rules of its marker and of the options."""
+_EXPLORED = {"brokers": 3, "audit": True}
+"""Arguments of the marker for tests with `@mock_kafka.explore`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,6 +91,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar="N",
         help="run tests of @mock_kafka.simulated with this seed only; can be repeated",
+    )
+    group.addoption(
+        "--explore-runs",
+        type=int,
+        metavar="N",
+        help="number of schedules for each test with @mock_kafka.explore, instead of its own",
+    )
+    group.addoption(
+        "--explore-seed",
+        type=int,
+        metavar="N",
+        help="seed of these schedules, instead of the test's own",
     )
     parser.addini("mock_kafka_brokers", "number of brokers of the fixture mock_kafka", default="1")
     parser.addini(
@@ -149,6 +166,7 @@ class _Lender:
         self._pool = pool
         self._lent = node.stash.setdefault(_lent, [])
         self._audited = node.stash.setdefault(_audited, [])
+        self._prepared = node.stash.setdefault(_prepared, {})
 
     def lend(
         self,
@@ -180,17 +198,23 @@ class _Lender:
         self._lent.append(kafka)
         if is_audited:
             self._audited.append(kafka)
-        for rules in (_faults(options), faults):
-            if rules is not None:
-                kafka.add_faults(rules)
-        for arguments in allow:
-            kafka.allow(**arguments)
-        for arguments in deny:
-            kafka.deny(**arguments)
+
+        def prepare() -> None:
+            for rules in (_faults(options), faults):
+                if rules is not None:
+                    kafka.add_faults(rules)
+            for arguments in allow:
+                kafka.allow(**arguments)
+            for arguments in deny:
+                kafka.deny(**arguments)
+
+        prepare()
+        self._prepared[kafka] = prepare
         return kafka
 
     def end(self) -> None:
         self._audited.clear()
+        self._prepared.clear()
         while self._lent:
             self._pool.take_back(self._lent.pop())
 
@@ -254,9 +278,13 @@ def mock_kafka_session(
 
 def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Return the arguments of the marker `mock_kafka` that applies."""
+    from mock_kafka.exploration import IS_EXPLORED  # noqa: PLC0415 - see the module's docstring
+
+    is_explored = getattr(getattr(request.node, "function", None), IS_EXPLORED, False)
+    defaults: dict[str, Any] = dict(_EXPLORED) if is_explored else {}
     marker = request.node.get_closest_marker("mock_kafka")
     if marker is None:
-        return {}
+        return defaults
     if marker.args:
         expected = "mock_kafka(brokers=3, config={...}, faults=[...], audit=True)"
         raise pytest.UsageError(f"marker mock_kafka takes named arguments only: {expected}")
@@ -264,7 +292,20 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
         if name not in _MARKER_ARGUMENTS:
             reason = _unknown("argument", name, _MARKER_ARGUMENTS)
             raise pytest.UsageError(f"marker mock_kafka: {reason}")
-    return dict(marker.kwargs)
+    return {**defaults, **marker.kwargs}
+
+
+def prepare_again(node: pytest.Item, kafka: "MockKafka") -> None:
+    """Add the rules of the marker and the options to a cluster of a test after a reset."""
+    node.stash[_prepared][kafka]()
+
+
+def plan_with_options(plan: "Plan", options: pytest.Config) -> "Plan":
+    """Return a plan with the runs and the seed of the options, if they are set."""
+    from dataclasses import replace  # noqa: PLC0415 - see the module's docstring
+
+    given = {name: options.getoption(f"--explore-{name}") for name in ("runs", "seed")}
+    return replace(plan, **{name: value for name, value in given.items() if value is not None})
 
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> str:

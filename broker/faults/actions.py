@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from broker.faults.error_arrays import PART, TOP
 from broker.faults.fields import (
+    API_VERSIONS,
     ERROR,
     FLAG,
     NODE_ID,
@@ -35,6 +36,8 @@ WITHIN_RESPONSE = "within_response"
 NEXT = "next"
 NONE = "none"
 SELF = "self"
+FENCE = "fence"
+REBALANCE = "rebalance"
 
 METADATA_APIS = frozenset(
     {
@@ -384,6 +387,42 @@ class StartBroker(Declared):
 
 
 @dataclass(frozen=True, slots=True)
+class SetApiVersions(Declared):
+    """Have a broker serve the versions of another release."""
+
+    api_versions: str = declare_required(
+        API_VERSIONS,
+        "the versions that `broker`, or the broker that received the request, serves from now on, "
+        "as `broker.api.versions` has them",
+    )
+    at: str | None = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class DisturbMembers(Declared):
+    """Begin a rebalance of the rule's group, or remove its members."""
+
+    members: str = declare_required(
+        one_of(REBALANCE, FENCE),
+        "the members of `group` begin a rebalance, or are removed from it as when their sessions "
+        "have expired",
+    )
+    at: str | None = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class MoveClock(Declared):
+    """Move the clock."""
+
+    advance_ms: int = declare_required(
+        whole(1),
+        "the clock this much later, as soon as the request was handled or began to wait; "
+        "everything that becomes due happens in order",
+    )
+    at: str | None = _at()
+
+
+@dataclass(frozen=True, slots=True)
 class RefuseConnection(Declared):
     """Close new connections at once."""
 
@@ -402,7 +441,9 @@ class DelayConnection(Declared):
 
 ConnectionAction = RefuseConnection | DelayConnection
 BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
-ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
+ClusterAction = (
+    MoveLeader | MoveCoordinator | BrokerAction | SetApiVersions | DisturbMembers | MoveClock
+)
 DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
 """Actions that decide the outcome of a request; only one rule can do so."""
 FalsifyingAction = PatchResponse | Trickle | Truncate | Corrupt | Oversize | AnnounceSize

@@ -12,19 +12,24 @@ from broker.cluster.coordinators import (
 )
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from broker.cluster.topics import NO_LEADER, Partition
+from broker.config.api_versions import API_VERSIONS_KEY
 from broker.faults.actions import (
     NEXT,
     NONE,
     SELF,
-    ClusterAction,
+    BrokerAction,
+    DisturbMembers,
     FenceBroker,
     IsolateBroker,
+    MoveClock,
     MoveCoordinator,
     MoveLeader,
+    SetApiVersions,
     StartBroker,
     StopBroker,
     field_name_of,
 )
+from broker.faults.group_actions import disturb_members
 from broker.faults.match import Match
 from broker.faults.rule import FaultRule
 from protocol.pacing import may_pause
@@ -40,7 +45,7 @@ def check_cluster(rule: FaultRule, cluster: Cluster) -> None:
     """
     node_ids = {"broker": rule.match.broker}
     for action in rule.actions:
-        if isinstance(action, ClusterAction):
+        if isinstance(action, BrokerAction | MoveLeader | MoveCoordinator):
             node_ids[field_name_of(action)] = getattr(action, field_name_of(action))
     for name, node_id in node_ids.items():
         if isinstance(node_id, int) and node_id not in cluster.brokers:
@@ -88,6 +93,16 @@ def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -
                 obstacles.append(_take_down(action, cluster, broker_id, now_ms))
             case StartBroker(node_id):
                 obstacles.append(_obstacle(failover.start_broker, cluster, node_id, now_ms))
+            case DisturbMembers(members):
+                group_id = rule.match.group
+                assert group_id is not None, "validation requires it"
+                obstacles.append(_obstacle(disturb_members, cluster, group_id, members, now_ms))
+            case SetApiVersions(api_versions):
+                target_id = broker_id if rule.match.broker is None else rule.match.broker
+                assert target_id is not None, "a rule with at_once names its broker"
+                obstacles.append(_obstacle(_set_api_versions, cluster, target_id, api_versions))
+            case MoveClock(duration_ms):
+                obstacles.append(_obstacle(_move_clock, cluster, duration_ms))
             case _:
                 pass
     return None if None in obstacles else obstacles[0]
@@ -129,6 +144,23 @@ def _take_down(
 
         cluster.timers.schedule(now_ms + action.restart_after_ms, start)
     return obstacle
+
+
+@may_pause
+def _set_api_versions(cluster: Cluster, node_id: int, api_versions: str) -> None:
+    config = cluster.config
+    cluster.broker(node_id)
+    if API_VERSIONS_KEY in config.dynamic_layer(node_id) or (
+        API_VERSIONS_KEY in config.dynamic_default
+    ):
+        raise ValueError(f"{API_VERSIONS_KEY} was set at run time, and that value has precedence")
+    cluster.set_config(config.with_overrides_of(node_id, {API_VERSIONS_KEY: api_versions}))
+
+
+def _move_clock(cluster: Cluster, duration_ms: int) -> None:
+    if cluster.timers.on_advance is None:
+        raise ValueError("nothing moves the clock of this cluster")
+    cluster.timers.on_advance(duration_ms)
 
 
 def _partitions(match: Match, cluster: Cluster) -> list[Partition]:

@@ -23,6 +23,7 @@ from broker.faults.actions import (
     ConnectionAction,
     DelayConnection,
     DelayRequest,
+    DisturbMembers,
     Drop,
     Error,
     Hang,
@@ -90,6 +91,8 @@ def _check_actions(match: Match, actions: dict[str, Action]) -> None:
             raise ValueError("leader: needs topic")
         if isinstance(action, MoveCoordinator) and match.group is match.transactional_id is None:
             raise ValueError("coordinator: needs group or transactional_id")
+        if isinstance(action, DisturbMembers) and match.group is None:
+            raise ValueError("members: needs group")
         if (
             isinstance(action, Drop)
             and action.drop != WITHIN_RESPONSE
@@ -158,7 +161,13 @@ def _check_at_once(match: Match, trigger: Trigger, actions: dict[str, Action]) -
         raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTION_NAMES)} alone")
     if any(getattr(action, name) == SELF for name, action in actions.items()):
         raise ValueError("at_once: no broker receives a request, name one instead of self")
+    if "api_versions" in actions and match.broker is None:
+        raise ValueError("at_once: no broker receives a request, api_versions needs broker")
     needed = {"at_once"}
+    if "api_versions" in actions:
+        needed |= {"broker"}
+    if "members" in actions:
+        needed |= {"group"}
     if "leader" in actions:
         needed |= {"topic", "partition"}
     if "coordinator" in actions:

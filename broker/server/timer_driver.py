@@ -46,12 +46,13 @@ class TimerDriver:
         """Run timers from now on, in `loop`."""
         self._timers.on_earlier = self._set_alarm
         self._timers.on_soon = self._ring_after_this
+        self._timers.on_advance = self._advance_after_this
 
     def stop(self) -> None:
         """Run no more timers."""
         if self._alarm is not None:
             self._alarm.cancel()
-        self._timers.on_earlier = self._timers.on_soon = None
+        self._timers.on_earlier = self._timers.on_soon = self._timers.on_advance = None
 
     def make_ready(self, connection: Resumable) -> None:
         """Resume a connection after the current request."""
@@ -86,6 +87,10 @@ class TimerDriver:
         clock.move_to(target_ms)
         self.reset_alarm()
         return clock.now_ms()
+
+    def _advance_after_this(self, duration_ms: int) -> None:
+        assert self.loop is not None
+        self.loop.call_soon(self.advance, duration_ms)
 
     def reset_alarm(self) -> None:
         """Set the alarm again after the clock was moved or changed its speed."""

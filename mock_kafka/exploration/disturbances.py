@@ -40,6 +40,7 @@ class Disturbance:
         times_max: the largest number of requests in a row that it disturbs.
         needs: what the cluster or the client must have: `brokers` (several), `group`,
             `transactional_id` or `topic`. A name is set as the field of the rule.
+        unless: the names of APIs without which a client could not go on.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Disturbance:
     weight: int = 1
     times_max: int = 1
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 def _errors(apis: tuple[str, ...], codes: tuple[str, ...], weight: int = 2) -> Disturbance:
@@ -104,6 +106,28 @@ _BROKERS = (
         needs=("brokers",),
     ),
 )
+_CLOCK = Disturbance(
+    "clock that jumps", (), {"advance_ms": OneOf((1_000, 10_000, 60_000, 600_000))}
+)
+_OLDER = Disturbance(
+    "broker that returns as an older release",
+    (),
+    {
+        "api_versions": OneOf(("3.9", "3.5", "2.8")),
+        "stop_broker": "self",
+        "at": "before_response",
+        "restart_after_ms": Between(0, 500),
+    },
+    needs=("brokers",),
+    unless=("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
+)
+_MEMBERS = Disturbance(
+    "rebalance or lost members",
+    (*_HEARTBEATS, *_COMMITS),
+    {"members": OneOf(("rebalance", "fence"))},
+    2,
+    needs=("group",),
+)
 _STALE = Disturbance("stale metadata", _LOOKUPS, {"stale_metadata": True}, times_max=3)
 
 PRODUCER = (
@@ -115,7 +139,6 @@ PRODUCER = (
             "NOT_ENOUGH_REPLICAS",
             "UNKNOWN_TOPIC_OR_PARTITION",
             "KAFKA_STORAGE_ERROR",
-            "CORRUPT_MESSAGE",
         ),
     ),
     Disturbance(
@@ -129,8 +152,10 @@ PRODUCER = (
     ),
     _late(_PRODUCE),
     _throttled(_PRODUCE),
-    _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"), 1),
+    # The only error of a broker that has no producer ids; it needs no coordinator.
+    _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS",), 1),
     _STALE,
+    _OLDER,
     *_BROKERS,
 )
 CONSUMER = (
@@ -148,6 +173,7 @@ CONSUMER = (
     _late(_FETCH),
     _throttled(_FETCH),
     _STALE,
+    _OLDER,
     *_BROKERS,
 )
 GROUPS = (
@@ -161,6 +187,8 @@ GROUPS = (
         2,
         needs=("group", "brokers"),
     ),
+    _MEMBERS,
+    _CLOCK,
     _late((*_JOINS, *_HEARTBEATS)),
     _throttled(_COMMITS),
     *_BROKERS,
@@ -171,6 +199,13 @@ TRANSACTIONS = (
         _TRANSACTIONS,
         ("CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
     ),
+    Disturbance(
+        "error",
+        ("InitProducerId",),
+        {"error": OneOf(("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"))},
+        times_max=3,
+        needs=("transactional_id",),
+    ),
     _errors((*_TRANSACTIONS, *_PRODUCE), ("INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE"), weight=1),
     _errors(_TRANSACTIONS, ("PRODUCER_FENCED",), weight=1),
     Disturbance(
@@ -179,6 +214,7 @@ TRANSACTIONS = (
         {"coordinator": "next"},
         needs=("transactional_id", "brokers"),
     ),
+    _CLOCK,
     _late(_TRANSACTIONS),
     *_BROKERS,
 )
@@ -214,3 +250,15 @@ PROFILES: Mapping[str, tuple[Disturbance, ...]] = {
     "admin": ADMIN,
     "quotas": QUOTAS,
 }
+
+PROFILE_APIS: Mapping[str, tuple[str, ...]] = {
+    "producer": _PRODUCE,
+    "consumer": _FETCH,
+    "transactions": _TRANSACTIONS,
+    "groups": (*_JOINS, *_COMMITS),
+    "admin": _ADMIN,
+}
+"""The APIs that show that a client needs a profile.
+
+Nothing shows that it needs `quotas`: many clients do not wait for a throttle time, as brokers mute.
+"""

@@ -1,11 +1,20 @@
 """Draw a schedule: some fault rules for what a client was seen to send."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mock_kafka.exploration.choices import Choices
-from mock_kafka.exploration.disturbances import Between, Disturbance, OneOf, Rule
+from mock_kafka.exploration.disturbances import (
+    PROFILE_APIS,
+    PROFILES,
+    Between,
+    Disturbance,
+    OneOf,
+    Rule,
+)
+from mock_kafka.views import Request
 
 
 @dataclass(frozen=True)
@@ -40,12 +49,40 @@ class Seen:
         return self.brokers > 1 if need == "brokers" else bool(self.names[need])
 
 
+def seen_of(requests: Iterable[Request], brokers: int) -> Seen:
+    """Return what the requests of a run used; `brokers` is the number of the cluster's brokers."""
+    sent = [request for request in requests if request.kind == "request"]
+    return Seen(
+        requests=Counter(request.api for request in sent),
+        client_ids=sorted({request.client_id for request in sent if request.client_id}),
+        topics=sorted({name for request in sent for name in request.topics}),
+        groups=sorted({name for request in sent for name in request.groups}),
+        transactional_ids=sorted({name for request in sent for name in request.transactional_ids}),
+        brokers=brokers,
+    )
+
+
+def used_profiles(seen: Seen) -> list[str]:
+    """Return the profiles for the APIs that a run used."""
+    return [name for name, apis in PROFILE_APIS.items() if any(map(seen.requests.get, apis))]
+
+
+def disturbances_of(profiles: Iterable[str]) -> list[Disturbance]:
+    """Return the disturbances of some profiles, each once."""
+    found: list[Disturbance] = []
+    for profile in profiles:
+        found += [kind for kind in PROFILES[profile] if kind not in found]
+    return found
+
+
 def possible(disturbances: Sequence[Disturbance], seen: Seen) -> list[Disturbance]:
     """Return the disturbances that can meet such a run, each as often as its weight."""
     return [
         disturbance
         for disturbance in disturbances
-        if _apis(disturbance, seen) and all(map(seen.has, disturbance.needs))
+        if _apis(disturbance, seen)
+        and all(map(seen.has, disturbance.needs))
+        and not any(map(seen.requests.get, disturbance.unless))
         for _ in range(disturbance.weight)
     ]
 

@@ -470,6 +470,15 @@ type FaultRule struct {
 	FenceBroker any `json:"fence_broker,omitempty"`
 	// the broker again, in sync, with all its records
 	StartBroker *int `json:"start_broker,omitempty"`
+	// the versions that `broker`, or the broker that received the request, serves from now on, as
+	// `broker.api.versions` has them
+	APIVersions string `json:"api_versions,omitempty"`
+	// the members of `group` begin a rebalance, or are removed from it as when their sessions have
+	// expired. One of rebalance fence.
+	Members string `json:"members,omitempty"`
+	// the clock this much later, as soon as the request was handled or began to wait; everything that
+	// becomes due happens in order
+	AdvanceMS int `json:"advance_ms,omitempty"`
 	// new connections that are closed at once
 	RefuseConnection *bool `json:"refuse_connection,omitempty"`
 	// new connections that are read only after this time

@@ -643,6 +643,15 @@ pub struct FaultRule {
     /// the broker again, in sync, with all its records
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_broker: Option<i64>,
+    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions` has them
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_versions: Option<String>,
+    /// the members of `group` begin a rebalance, or are removed from it as when their sessions have expired
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<String>,
+    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due happens in order
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advance_ms: Option<i64>,
     /// new connections that are closed at once
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuse_connection: Option<bool>,
@@ -960,6 +969,21 @@ impl FaultRule {
     /// the broker again, in sync, with all its records
     pub fn start_broker(mut self, value: impl Into<i64>) -> Self {
         self.start_broker = Some(value.into());
+        self
+    }
+    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions` has them
+    pub fn api_versions(mut self, value: impl Into<String>) -> Self {
+        self.api_versions = Some(value.into());
+        self
+    }
+    /// the members of `group` begin a rebalance, or are removed from it as when their sessions have expired
+    pub fn members(mut self, value: impl Into<String>) -> Self {
+        self.members = Some(value.into());
+        self
+    }
+    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due happens in order
+    pub fn advance_ms(mut self, value: impl Into<i64>) -> Self {
+        self.advance_ms = Some(value.into());
         self
     }
     /// new connections that are closed at once

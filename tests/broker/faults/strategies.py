@@ -68,6 +68,9 @@ _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "isolate_broker": st.one_of(brokers, st.just("self")),
     "fence_broker": st.one_of(brokers, st.just("self")),
     "start_broker": brokers,
+    "api_versions": st.sampled_from(["2.8", "Produce=7", "4.4"]),
+    "members": st.sampled_from(["rebalance", "fence"]),
+    "advance_ms": st.integers(1, 100_000),
     "elect": st.booleans(),
     "restart_after_ms": delays,
     "drop_after_bytes": st.integers(0, 300),
@@ -90,11 +93,14 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
             "isolate_broker",
             "fence_broker",
             "start_broker",
+            "api_versions",
+            "members",
+            "advance_ms",
         ):
             fields.pop(name, None)
     if fields.get("leader") is not None:
         fields.setdefault("topic", TOPIC)
-    if fields.get("coordinator") is not None:
+    if fields.get("coordinator") is not None or fields.get("members") is not None:
         fields.setdefault("group", GROUP)
     if "drop_after_bytes" in fields:
         fields["drop"] = "within_response"
@@ -112,6 +118,9 @@ def rules_without_a_request(draw: st.DrawFn) -> FaultRule:
             st.just({"refuse_connection": True}),
             st.builds(lambda ms: {"delay_connection_ms": ms}, delays),
             st.just({"leader": "next", "topic": TOPIC, "at_once": True}),
+            st.just({"members": "fence", "group": GROUP, "at_once": True}),
+            st.just({"api_versions": "2.8", "broker": 2, "at_once": True}),
+            st.just({"advance_ms": 1000, "at_once": True}),
             st.just({"coordinator": 2, "group": GROUP, "at_once": True}),
             st.builds(lambda node_id: {"stop_broker": node_id, "at_once": True}, brokers),
         )

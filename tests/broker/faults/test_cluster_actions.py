@@ -194,3 +194,23 @@ def test_a_rule_is_checked_against_the_versions_of_its_broker() -> None:
         check_cluster(fault_rule(api="Produce", delay_ms=1, version_min=8, broker=2), cluster)
     with pytest.raises(ValueError, match=r"^api: broker 2 has no Fetch$"):
         check_cluster(fault_rule(api="Fetch", delay_ms=1, broker=2), cluster)
+
+
+def test_a_broker_serves_other_versions() -> None:
+    cluster, _topic = cluster_and_topic()
+    highest = cluster.routes[1][0].version_max
+    assert act(fault_rule(api_versions="2.8"), cluster, 1, NOW_MS) is None
+    assert cluster.routes[1][0].version_max < highest
+    assert act(fault_rule(api_versions="2.8", broker=2), cluster, 1, NOW_MS) is None
+    versions = [cluster.routes[node_id][0].version_max for node_id in (1, 2, 3)]
+    assert versions[0] == versions[1] < versions[2] == highest
+
+
+def test_the_clock_moves_if_something_can_move_it() -> None:
+    cluster, _topic = cluster_and_topic()
+    rule = fault_rule(api="Fetch", advance_ms=5)
+    assert act(rule, cluster, 1, NOW_MS) == "nothing moves the clock of this cluster"
+    moved: list[int] = []
+    cluster.timers.on_advance = moved.append
+    assert act(rule, cluster, 1, NOW_MS) is None
+    assert moved == [5]

@@ -17,6 +17,7 @@ from protocol import codec, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.request_targets import targets_in_schema
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.faults.group_members import join
 from tests.broker.faults.requests import GROUP, TOPIC, sample_message
 from tests.broker.faults.strategies import rules, rules_without_a_request
 from tests.examples import examples
@@ -230,6 +231,8 @@ def fires(rule: FaultRule) -> bool:
     """Return whether there is a request or a connection on which the rule fires."""
     cluster = make_cluster(3)
     cluster.create_topic(TOPIC, [(1, 2, 3), (2, 3, 1)], {})
+    join(cluster, GROUP)
+    cluster.timers.on_advance = lambda _duration_ms: None
     table = FaultTable(cluster)
     table.add(rule, NOW_MS)
     (state,) = table.rules()
