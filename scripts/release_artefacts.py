@@ -104,7 +104,7 @@ class Rehearsal:
         run([*pip, "--python", str(self.python), *offline, *here, *tools], self.scratch)
 
     def bill_of_materials(self) -> list[Path]:
-        """Write what an environment with the wheel has (CycloneDX), and compare it with the pins."""
+        """Write what the wheel brings with it (CycloneDX), and compare it with the pins."""
         path = self.out / f"mock-kafka-{version()}.cdx.json"
         command = [sys.executable, "-m", "cyclonedx_py", "requirements", "--output-reproducible"]
         pins = ROOT / "requirements" / "runtime.txt"

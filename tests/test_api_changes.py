@@ -39,7 +39,7 @@ def test_what_users_name_is_in_the_surface(now: dict[str, str]) -> None:
         "key producer.state.batches: INT",
         "client go: Kafka.DropResponse",
         "client java: MockKafka.start",
-        "client rust: kafka.create_topic",
+        "client rust: records.create_topic",
         "client node: node_test.mockKafka",
     ):
         assert name in names, name
