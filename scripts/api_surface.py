@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, is_typeddict
 
-import mock_kafka
 from broker.config import broker_keys, quota_keys, security_keys
 from broker.config.broker_config import BROKER_KEYS
 from broker.option_variables import variable_of
 from mock_kafka import arguments, fault, pytest_plugin
 from mock_kafka.cli import COMMANDS
 from mock_kafka.completion import line_parser
-from scripts.api_reference import FUNCTION, attributes, syntax_tree
+from scripts.api_reference import FUNCTION, PACKAGE, attributes, syntax_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 VARIABLE = re.compile(r"\bMOCK_KAFKA_(?!CONFIG_)[A-Z_]*[A-Z]\b")
@@ -28,7 +27,10 @@ OUR_KEY = re.compile(r'mock_key\("([a-z.]+)"')
 CLIENT_NAMES = {
     "go/mockkafka/*.go": r"^(?:func (?:\(\w+ \*?(?P<owner>\w+)\) )?|type )(?P<name>[A-Z]\w*)",
     "java/*/src/main/java/**/*.java": r"^ +public (?:static )?[\w<>\[\], .?]+ (?P<name>\w+)\(",
-    "node/src/*ts": r"^(?:export (?:\w+ )+|  (?:async )?)(?P<name>[a-z]\w*)[(<]",
+    "node/src/*ts": (
+        r"^(?:export (?:async )?(?:function|const|class|interface|type) |  (?:static )?(?:async )?)"
+        r"(?P<name>\w+)(?:<.*>)?(?:\(.*\): .*\{$|(?= [={]))"
+    ),
     "rust/src/*.rs": r"^\s*pub (?:fn|struct|enum|trait|type) (?P<name>\w+)",
 }
 _GENERATED = re.compile("generated|_test|admin_schema")
@@ -38,8 +40,8 @@ def python_stub() -> str:
     """Return `mock_kafka` as one module of declarations, without inheritance."""
     of_keywords = (each for each in (*vars(arguments).values(), fault.When) if is_typeddict(each))
     parts = [_class(each.__name__, each) for each in of_keywords]
-    for name in mock_kafka.__all__:
-        public = getattr(mock_kafka, name)
+    for name in PACKAGE.__all__:
+        public = getattr(PACKAGE, name)
         if inspect.isclass(public):
             parts.append(_class(name, public))
         elif inspect.isfunction(public):

@@ -97,14 +97,15 @@ class _Comparison:
         # What a client sends must be accepted; what it gets must be of a form that it knows.
         sources, targets = (before, after) if is_request else (after, before)
         for source in sources:
-            problems = []
+            problems: list[list[str]] = []
             for target in targets:
                 pair = (source, target) if is_request else (target, source)
                 # Each alternative on its own: what one has followed is not known to be right.
                 kept = set(self.compared)
                 problems.append(list(self.single(*pair, where, is_request=is_request)))
                 self.compared = kept
-            found += min(problems, key=len)
+            fewest: list[str] = min(problems, key=len)
+            found += fewest
         return found
 
     def single(self, old: Schema, new: Schema, where: str, *, is_request: bool) -> Iterator[str]:

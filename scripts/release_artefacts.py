@@ -15,8 +15,8 @@ from pathlib import Path
 
 from scripts import documentation_site
 from scripts.executable_build import build as build_executable
-from scripts.executable_build import start_s
-from scripts.release_version import ROOT, ReleaseError, notes, version
+from scripts.executable_build import start_s, version
+from scripts.release_version import ROOT, ReleaseError, notes
 from tests.clients import java_package, node_package, test_go
 
 FIRST_PYTHON_TEST = re.compile(r"```python\n(from kafka import .*?)```", re.DOTALL)

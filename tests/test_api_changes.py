@@ -40,7 +40,7 @@ def test_what_users_name_is_in_the_surface(now: dict[str, str]) -> None:
         "client go: Kafka.DropResponse",
         "client java: MockKafka.start",
         "client rust: records.create_topic",
-        "client node: node_test.mockKafka",
+        "client node: mock_kafka.dropResponse",
     ):
         assert name in names, name
     assert "class When(" in now[STUB]
