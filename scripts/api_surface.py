@@ -29,7 +29,7 @@ CLIENT_NAMES = {
     "java/*/src/main/java/**/*.java": r"^ +public (?:static )?[\w<>\[\], .?]+ (?P<name>\w+)\(",
     "node/src/*ts": (
         r"^(?:export (?:async )?(?:function|const|class|interface|type) |  (?:static )?(?:async )?)"
-        r"(?P<name>\w+)(?:<.*>)?(?:\(.*\): .*\{$|(?= [={]))"
+        r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?(?:\(.*\): .*\{$|(?= [={]))"
     ),
     "rust/src/*.rs": r"^\s*pub (?:fn|struct|enum|trait|type) (?P<name>\w+)",
 }
