@@ -6,6 +6,7 @@ The HTTP operations, the fault rules and the snapshots are in clients/openapi.js
 import argparse
 import ast
 import dataclasses
+import enum
 import inspect
 import re
 from collections.abc import Iterator
@@ -57,7 +58,8 @@ def python_stub() -> str:
 def _class(name: str, cls: type) -> str:
     bases = [each.__name__ for each in cls.__mro__[1:] if each.__module__ == "builtins"]
     base = next(iter(bases), "object")
-    lines = [line.partition(" = ")[0] for line in attributes(cls)]
+    is_enum = issubclass(cls, enum.Enum)
+    lines = [line if is_enum else line.partition(" = ")[0] for line in attributes(cls)]
     # Users construct these by keywords; the results of methods they only read.
     if dataclasses.is_dataclass(cls) and cls.__module__.startswith("client"):
         required = dataclasses.MISSING

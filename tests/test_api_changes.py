@@ -53,6 +53,7 @@ def test_what_users_name_is_in_the_surface(now: dict[str, str]) -> None:
         ("def create_topic(", "def make_topic(", "create_topic: Public object was removed"),
         ("brokers: int=1", "nodes: int=1", "MockKafka.__init__: Parameter was removed"),
         ("host: str='127.0.0.1'", "host: str", "MockKafka.__init__: Parameter is now required"),
+        ("    CREATE_TOKENS =", "    NEW_TOKENS =", "CREATE_TOKENS: Public object was removed"),
         ("class NewTopic(", "class TopicToCreate(", "NewTopic: Public object was removed"),
     ],
 )

@@ -77,32 +77,32 @@ class AclDecision(object):
     acl: Acl | None
 
 class AclOperation(int):
-    UNKNOWN
-    ANY
-    ALL
-    READ
-    WRITE
-    CREATE
-    DELETE
-    ALTER
-    DESCRIBE
-    CLUSTER_ACTION
-    DESCRIBE_CONFIGS
-    ALTER_CONFIGS
-    IDEMPOTENT_WRITE
-    CREATE_TOKENS
-    DESCRIBE_TOKENS
-    TWO_PHASE_COMMIT
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
 
 class AclResourceType(int):
-    UNKNOWN
-    ANY
-    TOPIC
-    GROUP
-    CLUSTER
-    TRANSACTIONAL_ID
-    DELEGATION_TOKEN
-    USER
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
 
 class Address(tuple):
     host: str
@@ -234,25 +234,25 @@ class ConfigEntry(object):
     def __init__(self, *, name, value, source, is_sensitive, synonyms): ...
 
 class ConfigOperation(int):
-    SET
-    DELETE
-    APPEND
-    SUBTRACT
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
 
 class ConfigResource(tuple):
     resource_type: ResourceType
     name: str
 
 class ConfigSource(int):
-    UNKNOWN
-    DYNAMIC_TOPIC_CONFIG
-    DYNAMIC_BROKER_CONFIG
-    DYNAMIC_DEFAULT_BROKER_CONFIG
-    STATIC_BROKER_CONFIG
-    DEFAULT_CONFIG
-    DYNAMIC_BROKER_LOGGER_CONFIG
-    DYNAMIC_CLIENT_METRICS_CONFIG
-    DYNAMIC_GROUP_CONFIG
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
+    DYNAMIC_GROUP_CONFIG = 8
 
 class ConfigSynonym(tuple):
     source: ConfigSource
@@ -641,28 +641,28 @@ class PartitionOffset(object):
     def __init__(self, *, offset, leader_epoch=..., metadata=..., lag=...): ...
 
 class PatternType(int):
-    UNKNOWN
-    ANY
-    MATCH
-    LITERAL
-    PREFIXED
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
 
 class PermissionType(int):
-    UNKNOWN
-    ANY
-    DENY
-    ALLOW
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
 
 class Phase(str):
-    METADATA
-    NO_LEADER
-    CONNECTING
-    PRODUCER_ID
-    TRANSACTION
-    QUEUED
-    IN_FLIGHT
-    BACKOFF
-    THROTTLED
+    METADATA = 'waiting for metadata'
+    NO_LEADER = 'no leader'
+    CONNECTING = 'no connection to the leader'
+    PRODUCER_ID = 'waiting for a producer id'
+    TRANSACTION = 'waiting to be added to the transaction'
+    QUEUED = 'queued behind a full window'
+    IN_FLIGHT = 'in flight'
+    BACKOFF = 'backoff'
+    THROTTLED = 'throttled'
 
 class Producer(object):
     def __init__(self, bootstrap_servers: str | Iterable[str], settings: ProducerSettings | None=None, *, client_id: str=CLIENT_ID, security: Security | None=None, seed: int | None=None, watcher: Watcher | None=None) -> None:
@@ -748,9 +748,9 @@ class QuotaFilter(tuple):
     name: str | None
 
 class QuotaMatch(int):
-    EXACT
-    DEFAULT
-    ANY
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
 
 class Record(object):
     topic: str
@@ -805,11 +805,11 @@ class ResourcePattern(tuple):
     pattern_type: PatternType
 
 class ResourceType(int):
-    TOPIC
-    BROKER
-    BROKER_LOGGER
-    CLIENT_METRICS
-    GROUP
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
 
 class SaslSettings(object):
     mechanism: str
@@ -928,15 +928,15 @@ class TopologyNode(object):
     def __init__(self, *, name, node_type, topics, stores, successors, predecessors): ...
 
 class TopologyNodeType(int):
-    SOURCE
-    PROCESSOR
-    SINK
+    SOURCE = 1
+    PROCESSOR = 2
+    SINK = 3
 
 class TopologyStatus(int):
-    NOT_REQUESTED
-    NOT_STORED
-    ERROR
-    AVAILABLE
+    NOT_REQUESTED = 0
+    NOT_STORED = 1
+    ERROR = 2
+    AVAILABLE = 3
 
 class Transaction(object):
     transactional_id: str
