@@ -64,7 +64,7 @@ def test_a_source_archive_depends_on_its_contents_alone(tmp_path: Path) -> None:
                 archive.addfile(entry, io.BytesIO(name.encode()))
         date_source_archive(path, 1_700_000_000)
         with tarfile.open(path) as archive:
-            assert [each.mtime for each in archive] == [1_700_000_000] * 2
+            assert [member.mtime for member in archive] == [1_700_000_000] * 2
         digests.add(hashlib.sha256(path.read_bytes()).hexdigest())
     assert len(digests) == 1
 
