@@ -9,8 +9,12 @@ An editable install and the source archive keep the layout of the repository.
 """
 
 import contextlib
+import gzip
+import io
+import os
 import re
 import shutil
+import tarfile
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from setuptools import build_meta
-from setuptools.build_meta import build_editable, build_sdist
+from setuptools.build_meta import build_editable
 
 __all__ = ["build_editable", "build_sdist", "build_wheel"]
 
@@ -45,6 +49,29 @@ def build_wheel(
         with contextlib.chdir(folder):
             name: str = build_meta.build_wheel(str(target), config_settings)
     return name
+
+
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    """Build the source archive and return its file name (PEP 517).
+
+    With SOURCE_DATE_EPOCH (s) it depends on the contents of the files alone.
+    """
+    name: str = build_meta.build_sdist(sdist_directory, config_settings)
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        date_source_archive(Path(sdist_directory, name), int(epoch))
+    return name
+
+
+def date_source_archive(path: Path, time_s: int) -> None:
+    """Write a source archive again: members in the order of their names, of one time and owner."""
+    stream = io.BytesIO()
+    with tarfile.open(path) as old, tarfile.open(fileobj=stream, mode="w") as new:
+        for member in sorted(old.getmembers(), key=lambda each: each.name):
+            entry = tarfile.TarInfo(member.name)
+            entry.type, entry.size, entry.mtime = member.type, member.size, time_s
+            entry.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            new.addfile(entry, old.extractfile(member) if member.isfile() else None)
+    path.write_bytes(gzip.compress(stream.getvalue(), mtime=time_s))
 
 
 def copy_packages(source: Path, target: Path) -> None:
