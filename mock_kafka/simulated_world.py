@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from greenlet import getcurrent, greenlet
 
 from mock_kafka.async_methods import AsyncMethods
-from mock_kafka.audit import LOST_ON_PURPOSE, AuditReport
+from mock_kafka.audit import ON_PURPOSE, AuditReport
 from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, document_of
@@ -28,7 +28,7 @@ from mock_kafka.quiet_imports import quiet_imports
 from mock_kafka.views import Request
 
 with quiet_imports():
-    from simulation.network import NetworkConditions
+    from simulation.network import NetworkConditions as NetworkConditions
     from simulation.process import Process
     from simulation.world import World
 
@@ -258,7 +258,7 @@ def simulated(
                 network=conditions,
                 limit_s=limit_s,
             )
-            result.audit.raise_on_findings(except_kinds=LOST_ON_PURPOSE)
+            result.audit.raise_on_findings(except_kinds=ON_PURPOSE)
 
         seed_parameter = Parameter(SEED_ARGUMENT, Parameter.KEYWORD_ONLY)
         keywords = [other.replace(kind=Parameter.KEYWORD_ONLY) for other in others]

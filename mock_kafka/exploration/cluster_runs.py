@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from mock_kafka.audit import LOST_ON_PURPOSE
+from mock_kafka.audit import ON_PURPOSE
 from mock_kafka.cluster import MockKafka
 from mock_kafka.exploration.disturbances import Rule
 from mock_kafka.exploration.outcome import Evidence, Outcome, sequences_of
@@ -31,7 +31,7 @@ class ClusterRuns:
     ) -> None:
         self._kafka = kafka
         self._prepare = prepare
-        self._except_kinds = frozenset(except_kinds) | LOST_ON_PURPOSE
+        self._except_kinds = frozenset(except_kinds) | ON_PURPOSE
 
     def begin(self, rules: list[Rule]) -> None:
         """Empty the cluster and add the rules; clients of the run before can't reach it."""
