@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
-    from mock_kafka.simulated_world import NetworkConditions as NetworkConditions
+    from simulation.network import NetworkConditions as NetworkConditions
     from mock_kafka.simulated_world import SimulatedWorld as SimulatedWorld
     from mock_kafka.simulated_world import SimulationResult as SimulationResult
     from mock_kafka.simulated_world import simulate as simulate

@@ -28,7 +28,7 @@ from mock_kafka.quiet_imports import quiet_imports
 from mock_kafka.views import Request
 
 with quiet_imports():
-    from simulation.network import NetworkConditions as NetworkConditions
+    from simulation.network import NetworkConditions
     from simulation.process import Process
     from simulation.world import World
 
