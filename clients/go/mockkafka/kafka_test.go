@@ -133,6 +133,12 @@ func TestAWaitThatEndsSaysWhatThereIs(t *testing.T) {
 			k.WaitForRequest(mockkafka.RequestFilter{API: "Fetch"})
 		},
 		`group "billing" was not stable`: func(k *mockkafka.Kafka) { k.WaitForStable("billing", 1) },
+		`fired 0 of 2 in 0.01 s, and matched 0`: func(k *mockkafka.Kafka) {
+			k.Fail("INVALID_RECORD", mockkafka.When{API: mockkafka.APIProduce}).Wait(2)
+		},
+		`held 0 of 1 in 0.01 s, and matched 0`: func(k *mockkafka.Kafka) {
+			k.Hold(mockkafka.When{API: mockkafka.APIProduce}).Wait(1)
+		},
 	} {
 		r := &recorder{TB: t, name: "another"}
 		output := r.run(func(t testing.TB) { wait(mockkafka.Start(t).Within(10 * time.Millisecond)) })

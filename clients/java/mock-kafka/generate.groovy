@@ -77,6 +77,7 @@ final class Generator {
         if (kinds.size() > 1) { return 'Object' }
         def one = kinds ? kinds[0] : schema
         if (one['$ref']) { return schemas()[refName(one)].enum ? 'String' : refName(one) }
+        if (!one.type && !one.enum && !one.anyOf) { return 'JsonNode' }
         switch (one.type ?: (one.enum && !(one.enum[0] instanceof String) ? 'integer' : 'string')) {
             case 'integer': return areInt[name] ? (boxed ? 'Integer' : 'int') : (boxed ? 'Long' : 'long')
             case 'number': return boxed ? 'Double' : 'double'

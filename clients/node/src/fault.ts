@@ -4,11 +4,6 @@ import type { MockKafka } from './mock_kafka.js';
 
 export type { FaultRule };
 
-/** What was waited for did not happen; the message has what there was instead. */
-export class WaitTimeoutError extends Error {
-  override readonly name = 'WaitTimeoutError';
-}
-
 /** Which requests a rule matches, and on which of these it fires. */
 export type When = Pick<
   FaultRule,
@@ -73,23 +68,19 @@ export class Fault {
 
   /**
    * Return when it has fired on `count` requests.
-   * @throws WaitTimeoutError if it has not for `timeout_ms`, by default 10,000
+   * @throws WaitTimeoutError if it has not for `timeout_ms`, by default 10,000; the message has the nearest requests
    */
   wait(count = 1, options: { timeout_ms?: number } = {}): Promise<void> {
-    return this.waitUntil({ fired: count }, `fire ${count} times`, options);
+    return this.waitUntil({ fired: count }, options);
   }
 
   /** @internal */
   protected async waitUntil(
     query: { fired?: number; held?: number },
-    expected: string,
     { timeout_ms = 10_000 }: { timeout_ms?: number },
   ): Promise<void> {
     const parameters = { path: { id: this.id }, query: { ...query, timeout_ms } };
-    if (await this.kafka.ask('GET', '/v1/faults/{id}/wait', parameters)) return;
-    const { matched, fired, held } = await this.now();
-    const seen = `it matched ${matched} requests, fired on ${fired} and holds ${held}`;
-    throw new WaitTimeoutError(`rule ${this.id} did not ${expected} in ${timeout_ms} ms: ${seen}`);
+    await this.kafka.ask('GET', '/v1/faults/{id}/wait', parameters);
   }
 
   /** Remove it; responses that it delays stay delayed, requests that it holds go on. */
@@ -118,7 +109,7 @@ export class Hold extends Fault {
    * @throws WaitTimeoutError if it does not for `timeout_ms`, by default 10,000
    */
   override wait(count = 1, options: { timeout_ms?: number } = {}): Promise<void> {
-    return this.waitUntil({ held: count }, `hold ${count} requests`, options);
+    return this.waitUntil({ held: count }, options);
   }
 
   /**

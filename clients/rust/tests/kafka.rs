@@ -101,12 +101,16 @@ fn a_wait_that_ends_says_what_there_is() {
         kafka.wait_for_records("invoices", 1).unwrap_err(),
         kafka.wait_for_request(&RequestFilter::default().api("Fetch")).unwrap_err(),
         kafka.wait_for_stable("billing", Some(1)).unwrap_err(),
+        kafka.fail("INVALID_RECORD", when().api("Produce")).unwrap().wait(2).unwrap_err(),
+        kafka.hold(when().api("Produce")).unwrap().wait(1).unwrap_err(),
     ];
     let expected = [
         "topic 'orders' had 1 of 2 records in 0.01 s",
         "topic 'invoices' did not exist after 0.01 s",
         "no request with api='Fetch' in 0.01 s, and no request at all",
         "group \"billing\" was not stable in 10ms",
+        "fired 0 of 2 in 0.01 s, and matched 0",
+        "held 0 of 1 in 0.01 s, and matched 0",
     ];
     for (error, expected) in errors.iter().zip(expected) {
         assert!(matches!(error, Error::Timeout(_)) && error.to_string().contains(expected), "{error}");

@@ -252,7 +252,7 @@ public abstract class ClusterMethods {
     }
 
     /** Return what an operation waits for, or throw an AssertionError that says what there is instead. */
-    private static <T> T waited(Supplier<T> operation) {
+    static <T> T waited(Supplier<T> operation) {
         try {
             return operation.get();
         } catch (MockKafkaException error) {

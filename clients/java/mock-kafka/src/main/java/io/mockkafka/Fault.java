@@ -62,18 +62,15 @@ public class Fault {
     /**
      * Wait until the rule has fired on {@code count} requests.
      *
-     * @throws AssertionError it has not for this long
+     * @throws AssertionError it has not for this long; the message has the nearest requests
      */
     public void await(int count, Duration timeout) {
-        await(new WaitForFaultQuery().fired(count), "fire " + count + " times", timeout);
+        await(new WaitForFaultQuery().fired(count), timeout);
     }
 
-    final void await(WaitForFaultQuery query, String expected, Duration timeout) {
-        if (kafka.admin().waitForFault(id(), query.timeoutMs(ClusterMethods.millis(timeout))) == null) {
-            FaultView now = now();
-            throw new AssertionError("rule " + id() + " did not " + expected + " in " + timeout + ": it matched "
-                    + now.matched() + " requests, fired on " + now.fired() + " and holds " + now.held());
-        }
+    final void await(WaitForFaultQuery query, Duration timeout) {
+        query.timeoutMs(ClusterMethods.millis(timeout));
+        ClusterMethods.waited(() -> kafka.admin().waitForFault(id(), query));
     }
 
     /** Remove the rule; responses that it delays stay delayed, requests that it holds go on. */

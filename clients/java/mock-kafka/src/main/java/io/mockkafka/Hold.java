@@ -23,7 +23,7 @@ public final class Hold extends Fault implements AutoCloseable {
      */
     @Override
     public void await(int count, Duration timeout) {
-        await(new WaitForFaultQuery().held(count), "hold " + count + " requests", timeout);
+        await(new WaitForFaultQuery().held(count), timeout);
     }
 
     /**
