@@ -47,7 +47,10 @@ def near(client: Client, **conditions: Any) -> list[str]:
         (
             {"api": "Produce", "topic": "order", "error": "NOT_ENOUGH_REPLICAS", "user": "alice"},
             [
-                "#5 Produce v9 of 'test': user was 'ANONYMOUS', error was UNKNOWN_TOPIC_OR_PARTITION (2 times)",
+                (
+                    "#5 Produce v9 of 'test': user was 'ANONYMOUS', "
+                    "error was UNKNOWN_TOPIC_OR_PARTITION (2 times)"
+                ),
                 "#2 Produce v9 of 'test': topic was 'orders', user was 'ANONYMOUS', error was none",
             ],
         ),
