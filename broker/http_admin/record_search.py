@@ -148,6 +148,11 @@ class _Scan:
                 return
         self.next_offset = None
 
+    def end(self) -> int:
+        """Leave the log, and return how many records were read."""
+        self._records = iter(())
+        return self.scanned
+
     @property
     def rank(self) -> int:
         """The place of the match among those of other partitions: the lowest comes first."""
@@ -215,7 +220,7 @@ def _search(admin: Admin, path: TopicPath, query: SearchQuery) -> FoundRecordsVi
         for scan in paced(scans)
         if scan.next_offset is not None
     }
-    scanned = sum(scan.scanned for scan in paced(scans))
+    scanned = sum(scan.end() for scan in paced(scans))
     return FoundRecordsView(views, scanned, not next_offsets, next_offsets)
 
 
