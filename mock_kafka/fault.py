@@ -43,6 +43,7 @@ class When(TypedDict, total=False):
     client_id: str
     user: str
     connection: int
+    listener: str
     name: str
     times: int
     nth: int

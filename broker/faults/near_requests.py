@@ -210,10 +210,10 @@ def _state_reasons(state: RuleState, now_ms: int) -> Iterator[str]:
     elif state.is_used_up:
         yield f"it is used up: it fired on {_requests(state.fire_count)}"
     elif after is not None and after.done_ms is None:
-        wanted = after.rule.trigger.times or 1
+        needed = after.rule.trigger.times or 1
         yield (
             f"it waits for the rule {trigger.after!r} (#{after.rule_id}), "
-            f"which fired on {after.fire_count} of {_requests(wanted)}"
+            f"which fired on {after.fire_count} of {_requests(needed)}"
         )
     else:
         passed_ms = now_ms - state.begin_ms

@@ -105,8 +105,8 @@ def nothing_came(admin: Admin, query: JournalQuery, timeout_ms: int) -> Problem:
     """Return the problem that no request fits a query, with the nearest ones."""
     line_filter = journal_filter(query)
     given = conditions_of(line_filter).items()
-    wanted = ", ".join(f"{name}={value!r}" for name, value in given) or "any value"
-    reason = f"no {query.kind or 'line'} with {wanted} in {timeout_ms / 1000:g} s"
+    needed = ", ".join(f"{name}={value!r}" for name, value in given) or "any value"
+    reason = f"no {query.kind or 'line'} with {needed} in {timeout_ms / 1000:g} s"
     if not any(isinstance(line, Entry) for line in paced(admin.journal)):
         reason += ", and no request at all"
     near_misses = requests_near_filter(admin, line_filter)
@@ -128,16 +128,16 @@ class RecordsWanted:
 
 
 @may_pause
-def too_few_records(admin: Admin, wanted: RecordsWanted) -> Problem:
+def too_few_records(admin: Admin, needed: RecordsWanted) -> Problem:
     """Return the problem that there are too few records, with the nearest Produce requests."""
-    topic, partition, seconds = wanted.topic, wanted.partition, f"{wanted.timeout_ms / 1000:g} s"
+    topic, partition, seconds = needed.topic, needed.partition, f"{needed.timeout_ms / 1000:g} s"
     where = f"topic {topic!r}" if partition is None else f"{topic!r}-{partition}"
-    if wanted.found is None:
+    if needed.found is None:
         known = [one.name for one in paced(admin.cluster.topics.all()) if not one.is_internal]
         listed = ", ".join(sorted(known)[:TOPICS_SHOWN]) or "no topic yet"
         reason = f"topic {topic!r} did not exist after {seconds}; the cluster has {listed}"
     else:
-        reason = f"{where} had {wanted.found} of {wanted.count} records in {seconds}"
+        reason = f"{where} had {needed.found} of {needed.count} records in {seconds}"
     line_filter = JournalFilter(api="Produce", topic=topic, partition=partition)
     near_misses = requests_near_filter(admin, line_filter, has_succeeded=True)
     return Problem(408, reason, nearest=list(map(str, near_misses)))

@@ -148,6 +148,11 @@ class _Scan:
                 return
         self.next_offset = None
 
+    def end(self) -> int:
+        """Leave the log, and return how many records were read."""
+        self._records = iter(())
+        return self.scanned
+
     @property
     def rank(self) -> int:
         """The place of the match among those of other partitions: the lowest comes first."""
@@ -183,21 +188,23 @@ def _search(admin: Admin, path: TopicPath, query: SearchQuery) -> FoundRecordsVi
     begins = query.begins()
     partitions = [
         partition
-        for partition in admin.partitions(path.name, query.partition)
+        for partition in paced(admin.partitions(path.name, query.partition))
         if begins is None or partition.partition_index in begins
     ]
-    scans = [_Scan(partition, query, len(partitions)) for partition in partitions]
+    scans = [_Scan(partition, query, len(partitions)) for partition in paced(partitions)]
     for scan in paced(scans):
         scan.begin(admin, begins)
     heads = [
         (scan.rank, scan.partition.partition_index, scan)
-        for scan in scans
+        for scan in paced(scans)
         if scan.match is not None
     ]
     heapify(heads)
     views: list[RecordView] = []
     left_bytes = RESULT_BYTES_MAX
-    while heads and len(views) < query.limit and left_bytes > 0:
+    for _ in paced_stream(range(query.limit), LOOK_EVERY):
+        if not heads or left_bytes <= 0:
+            break
         _rank, index, scan = heads[0]
         assert scan.match is not None
         record, outcome = scan.match
@@ -208,11 +215,13 @@ def _search(admin: Admin, path: TopicPath, query: SearchQuery) -> FoundRecordsVi
             heappop(heads)
         else:
             heapreplace(heads, (scan.rank, index, scan))
-    nexts = {scan.partition.partition_index: scan.next_offset for scan in scans}
-    next_offsets = {index: offset for index, offset in nexts.items() if offset is not None}
-    return FoundRecordsView(
-        views, sum(scan.scanned for scan in scans), not next_offsets, next_offsets
-    )
+    next_offsets = {
+        scan.partition.partition_index: scan.next_offset
+        for scan in paced(scans)
+        if scan.next_offset is not None
+    }
+    scanned = sum(scan.end() for scan in paced(scans))
+    return FoundRecordsView(views, scanned, not next_offsets, next_offsets)
 
 
 @may_pause

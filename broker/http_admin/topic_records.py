@@ -296,10 +296,10 @@ async def wait_for_records(
                 return await admin.in_turns(partial(get_records, admin, path, query))
         if loop.time() >= end_s and not has_more:
             counted = None if counter is None else counter.count
-            wanted = RecordsWanted(
+            needed = RecordsWanted(
                 path.name, query.partition, query.count, query.timeout_ms, counted
             )
-            raise await admin.in_turns(partial(too_few_records, admin, wanted))
+            raise await admin.in_turns(partial(too_few_records, admin, needed))
         await asyncio.sleep(0 if has_more else WAIT_POLL_S)
 
 

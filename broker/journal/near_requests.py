@@ -88,7 +88,6 @@ def comparison(entry: Entry, differences: tuple[Difference, ...], held: int) -> 
     )
 
 
-@may_pause
 def _difference(name: str, entry: Entry, topic_name: TopicNames, within: str | None) -> Difference:
     if name == "since":
         return Difference(name, "it came before since")

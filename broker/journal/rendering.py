@@ -118,7 +118,6 @@ class JournalFilter:
             and (error is None or any(_same(error, name) for name in errors_of(entry)))
         )
 
-    @may_pause
     def _fits_partition(self, entry: Entry, topic_name: TopicNames) -> bool:
         targets = targets_of(entry)
         if self.topic is not None:

@@ -28,6 +28,10 @@ def test_an_example_passes(example: str, cluster: MockKafka) -> None:
     (function,) = (found for name, found in defined.items() if name.startswith("test_"))
     test: Callable[[MockKafka], None] = function
     test(cluster)
+    # The audit finds what a rule has changed, and nothing else; the next reset forgets it.
+    expected = {"changed_by_rule"} if "change_records(" in example else set()
+    assert {finding.kind for finding in cluster.audit().findings} == expected
+    cluster.reset()
 
 
 def test_there_is_an_example_of_each_method() -> None:

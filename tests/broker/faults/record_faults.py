@@ -63,7 +63,7 @@ def stored(clients: Clients, partition: int = 0) -> list[Record]:
 
 
 def records_of(batches: Sequence[bytes]) -> list[Record]:
-    found = []
+    found: list[Record] = []
     for batch in batches:
         assert has_valid_crc(batch, 0, len(batch), read_header(batch, 0).crc)
         found += read_records(batch)

@@ -32,6 +32,8 @@ def faulted(**rule: Any) -> tuple[FaultedResponse, list[BaseException]]:
         decision,
         request,
         None,
+        (),
+        table,
     )
     return response, bugs
 

@@ -40,7 +40,7 @@ def fetched(clients: Clients, version: int = 12) -> list[tuple[int, bytes | None
     (topic,) = messages.FetchResponse.decode(response[5:], version=version).responses
     (result,) = topic.partitions
     assert result.error_code == 0
-    batches, rest = [], bytes(result.records)
+    batches, rest = [], bytes(result.records or b"")
     while rest:
         size = 12 + int.from_bytes(rest[8:12], "big")
         batches.append(rest[:size])

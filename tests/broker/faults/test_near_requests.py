@@ -10,6 +10,7 @@ from broker.faults import FaultRule, fault_rule
 from broker.faults.decision import RuleState
 from broker.faults.near_requests import ComparedRequest, RuleConditions, reasons
 from broker.routes import ROUTES
+from protocol.api_keys import ApiKey
 from protocol.request_targets import request_targets
 from tests.broker.cluster_builder import NOW_MS, make_context
 from tests.broker.faults.requests import TOPIC, TOPIC_ID, sample_request
@@ -24,7 +25,7 @@ VERSIONS = [
 
 def request_of(api_key: int, version: int, **fields: Any) -> ComparedRequest:
     request = sample_request(api_key, version)
-    context = make_context(api_key, version, **fields)
+    context = make_context(ApiKey(api_key), version, **fields)
     topic_names = {TOPIC_ID: TOPIC}
     return ComparedRequest(
         context, request_targets(request).with_topic_names(topic_names.get), request

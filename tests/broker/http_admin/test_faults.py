@@ -38,6 +38,10 @@ ACTIONS: dict[str, Any] = {
     "delay_request_ms": 5,
     "delay_ms": 5,
     "bytes_per_second": 100,
+    "request_bytes_per_second": 100,
+    "response_bytes_per_second": 100,
+    "trickle_bytes": 5,
+    "change_records": "drop_record",
     "drop": "within_response",
     "hang": "before_handling",
     "hold": "before_handling",
@@ -58,6 +62,7 @@ ACTIONS: dict[str, Any] = {
 """A value of each action."""
 NEEDED: dict[str, dict[str, Any]] = {
     "response": {"api": "Metadata"},
+    "change_records": {"api": "Produce"},
     "leader": {"topic": TOPIC},
     "coordinator": {"group": "g"},
 }

@@ -113,6 +113,7 @@ def test_every_query_parameter_reaches_the_filter() -> None:
     parameters = {
         "api": "Produce",
         "topic": "t",
+        "partition": 0,
         "group": "g",
         "client_id": "c",
         "user": "u",
