@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
-    from simulation.network import NetworkConditions as NetworkConditions
     from mock_kafka.simulated_world import SimulatedWorld as SimulatedWorld
     from mock_kafka.simulated_world import SimulationResult as SimulationResult
     from mock_kafka.simulated_world import simulate as simulate
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from mock_kafka.views import ShadowEvent as ShadowEvent
     from mock_kafka.views import Topic as Topic
     from mock_kafka.views import Transaction as Transaction
+    from simulation.network import NetworkConditions as NetworkConditions
 
 _MODULES = {
     "DEFAULT": "methods",

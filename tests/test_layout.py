@@ -41,6 +41,7 @@ DECLARATIONS = {
     "broker/request/context.py",
     "broker/dispatch/ordinary_path.py",
     "broker/faults/actions.py",
+    "broker/faults/transfer_actions.py",
     "broker/http_admin/snapshot_document.py",
     "broker/faults/match.py",
     "broker/transactions/marker.py",

@@ -25,6 +25,16 @@ from broker.faults.fields import (
     one_of,
     whole,
 )
+from broker.faults.transfer_actions import (
+    AnnounceSize,
+    Corrupt,
+    LimitBandwidth,
+    LimitRequestBandwidth,
+    LimitResponseBandwidth,
+    Oversize,
+    Trickle,
+    Truncate,
+)
 from broker.request.acknowledgement import FETCH_CHANGES, SCHEMA_ID, SWAP_BATCHES
 from broker.responses import CloseManner
 from protocol.api_keys import ApiKey
@@ -216,80 +226,6 @@ class DelayResponse(Declared):
         duration_ms(), "the response this much later; the request is handled at once"
     )
     jitter_ms: int = _jitter_ms()
-
-
-@dataclass(frozen=True, slots=True)
-class LimitBandwidth(Declared):
-    """Delay the response as a slow link would."""
-
-    bytes_per_second: int = declare_required(
-        whole(1),
-        "the response at the time at which a link of this rate has sent request and response",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LimitRequestBandwidth(Declared):
-    """Delay the handling as a slow link to the broker would."""
-
-    request_bytes_per_second: int = declare_required(
-        whole(1), "the request at the time at which a link of this rate has sent it"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LimitResponseBandwidth(Declared):
-    """Delay the response as a slow link to the client would."""
-
-    response_bytes_per_second: int = declare_required(
-        whole(1), "the response at the time at which a link of this rate has sent it"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Trickle(Declared):
-    """Send the response in small pieces."""
-
-    trickle_bytes: int = declare_required(
-        whole(1), "the response in pieces of so many bytes, one after the other"
-    )
-    trickle_ms: int = declare(duration_ms(1), "the time between two pieces", 100)
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate(Declared):
-    """Cut off the end of the response."""
-
-    truncate_bytes: int = declare_required(
-        whole(1), "a response without its last bytes, whose size is the size of the rest"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Corrupt(Declared):
-    """Change bytes of the response."""
-
-    corrupt_bytes: int = declare_required(
-        whole(1), "a response with this many bytes changed, after the correlation id"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Oversize(Declared):
-    """Append zeros to the response."""
-
-    oversize_bytes: int = declare_required(
-        whole(1, 1 << 28), "the response with this many zeros appended, included in its size"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AnnounceSize(Declared):
-    """Send a wrong size in front of the response."""
-
-    announce_bytes: int = declare_required(
-        whole(-(1 << 31)), "the response with this number as its size, which may be negative"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,9 @@ from broker.faults.actions import (
     FalsifyingAction,
     Hang,
     Hold,
-    LimitBandwidth,
-    LimitRequestBandwidth,
-    LimitResponseBandwidth,
     PatchResponse,
     StaleMetadata,
     Throttle,
-    Trickle,
     stage_of,
 )
 from broker.faults.error_arrays import PART, has_level, has_parts
@@ -32,6 +28,12 @@ from broker.faults.response_bytes import fraction
 from broker.faults.rule import FaultRule
 from broker.faults.selection import Selection, is_too_large
 from broker.faults.stale_view import StaleView
+from broker.faults.transfer_actions import (
+    LimitBandwidth,
+    LimitRequestBandwidth,
+    LimitResponseBandwidth,
+    Trickle,
+)
 from broker.request.context import RequestContext
 from broker.responses import CloseManner
 from protocol.api_keys import ApiKey

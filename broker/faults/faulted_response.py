@@ -10,10 +10,6 @@ from broker.faults import response_bytes
 from broker.faults.actions import (
     BEFORE_HANDLING,
     WITHIN_RESPONSE,
-    AnnounceSize,
-    Corrupt,
-    Oversize,
-    Truncate,
 )
 from broker.faults.decision import FaultDecision, RuleMatch
 from broker.faults.error_arrays import PART
@@ -23,6 +19,12 @@ from broker.faults.partial_errors import Split, merged
 from broker.faults.response_patch import patched_response
 from broker.faults.stored_changes import Selected
 from broker.faults.table import FaultTable
+from broker.faults.transfer_actions import (
+    AnnounceSize,
+    Corrupt,
+    Oversize,
+    Truncate,
+)
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
 from broker.responses import Close, CompletedResponse, Throttled, frame_of

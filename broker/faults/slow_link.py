@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from broker.faults.actions import Trickle
+from broker.faults.transfer_actions import (
+    Trickle,
+)
 from broker.pending_response import PendingResponse
 from broker.responses import Beginning, Close, CompletedResponse, Throttled, frame_of
 from broker.timers import Timers

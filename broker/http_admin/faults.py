@@ -186,8 +186,11 @@ def list_near_misses_of_fault(admin: Admin, path: FaultPath) -> NearMissesView:
 @may_pause
 def _did_not_fire(admin: Admin, state: RuleState, query: FaultWaitQuery) -> Problem:
     found = near_misses_of_rule(admin, state)
-    asked = [(f"fired {state.fire_count}", query.fired), (f"held {len(state.held)}", query.held)]
-    counts = ", ".join(f"{have} of {needed}" for have, needed in asked if needed)
+    conditions = [
+        (f"fired {state.fire_count}", query.fired),
+        (f"held {len(state.held)}", query.held),
+    ]
+    counts = ", ".join(f"{have} of {needed}" for have, needed in conditions if needed)
     named = "" if state.rule.name is None else f" {state.rule.name!r}"
     reason = (
         f"rule {state.rule_id}{named} ({state.rule.describe()}) {counts} in "

@@ -6,7 +6,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 import mock_kafka
-from mock_kafka.simulated_world import NetworkConditions, SimulatedWorld, simulate, simulated
+from mock_kafka.simulated_world import SimulatedWorld, simulate, simulated
+from simulation.network import NetworkConditions
 
 pytest_plugins = ["pytester"]
 

@@ -3,7 +3,8 @@
 import asyncio
 from random import Random
 
-from mock_kafka.simulated_world import NetworkConditions, SimulatedWorld
+from mock_kafka.simulated_world import SimulatedWorld
+from simulation.network import NetworkConditions
 
 ERRORS = {
     "Produce": ("NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "KAFKA_STORAGE_ERROR"),
