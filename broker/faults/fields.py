@@ -10,8 +10,6 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 from uuid import UUID
 
-from broker.config.api_versions import api_versions_problem
-from broker.config.values import split_list
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
@@ -178,20 +176,13 @@ def _check_object(name: str, value: Any) -> Any:
     return deepcopy(dict(value))
 
 
-def _check_api_versions(name: str, value: Any) -> Any:
-    problem = api_versions_problem(split_list(_check_text(name, value)))
-    if problem is not None:
-        raise ValueError(f"{name}: {problem}")
-    return value
-
-
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 NODE_ID = replace(whole(0), values="node id")
 TEXT = Kind(str, "string", {"type": "string"}, _check_text)
-API_VERSIONS = Kind(str, "releases or limits of APIs", {"type": "string"}, _check_api_versions)
+API_VERSIONS = Kind(str, "releases or limits of APIs", {"type": "string"}, _check_text)
 FLAG = Kind(bool, "true or false", {"type": "boolean"}, _check_flag)
 ONLY_TRUE = Kind(bool, "true", {"type": "boolean"}, _check_only_true)
 """A flag that is an action without options. False in JSON means no action."""

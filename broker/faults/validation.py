@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
+from broker.config.api_versions import api_versions_problem
+from broker.config.values import split_list
 from broker.faults.actions import (
     ACTION_NAMES,
     BEFORE_HANDLING,
@@ -32,6 +34,7 @@ from broker.faults.actions import (
     MoveLeader,
     PatchResponse,
     RefuseConnection,
+    SetApiVersions,
     StopBroker,
     Throttle,
     field_name_of,
@@ -99,6 +102,10 @@ def _check_actions(match: Match, actions: dict[str, Action]) -> None:
             and action.drop_after_bytes is not None
         ):
             raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_RESPONSE}")
+        if isinstance(action, SetApiVersions):
+            problem = api_versions_problem(split_list(action.api_versions))
+            if problem is not None:
+                raise ValueError(f"api_versions: {problem}")
         if isinstance(action, PatchResponse):
             _check_response_patch(match, action)
         if isinstance(action, ChangeRecords):

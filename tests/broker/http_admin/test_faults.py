@@ -58,6 +58,9 @@ ACTIONS: dict[str, Any] = {
     "start_broker": 3,
     "refuse_connection": True,
     "delay_connection_ms": 5,
+    "api_versions": "3.9",
+    "members": "rebalance",
+    "advance_ms": 5,
 }
 """A value of each action."""
 NEEDED: dict[str, dict[str, Any]] = {
@@ -65,6 +68,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "change_records": {"api": "Produce"},
     "leader": {"topic": TOPIC},
     "coordinator": {"group": "g"},
+    "members": {"group": "g"},
 }
 
 
