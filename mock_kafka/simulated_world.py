@@ -28,6 +28,7 @@ from mock_kafka.quiet_imports import quiet_imports
 from mock_kafka.views import Request
 
 with quiet_imports():
+    from simulation.determinism import collected
     from simulation.network import NetworkConditions
     from simulation.process import Process
     from simulation.world import World
@@ -200,7 +201,11 @@ def simulate(
     texts = {"audit.enable": "true"}
     texts |= {key: config_text(value) for key, value in (config or {}).items()}
     rules = [] if faults is None else document_of(faults)
-    inner = World(seed, brokers, texts, rules, conditions, limit_s)
+    with collected():
+        return _run(main, World(seed, brokers, texts, rules, conditions, limit_s))
+
+
+def _run(main: Main[_T], inner: World) -> SimulationResult[_T]:
     world = SimulatedWorld(inner)
 
     async def main_and_report() -> SimulationResult[_T]:
@@ -208,7 +213,7 @@ def simulate(
         virtual_s, digest = world.virtual_s, inner.network.digest
         return SimulationResult(
             value=value,
-            seed=seed,
+            seed=inner.seed,
             virtual_s=virtual_s,
             digest=digest,
             byte_count=inner.network.byte_count,
@@ -220,8 +225,8 @@ def simulate(
         return inner.run(main_and_report)
     except Exception as error:
         error.add_note(
-            f"seed {seed}, {world.virtual_s:g} virtual seconds after the start;"
-            f" repeat it with simulate(..., seed={seed}), or pytest --mock-kafka-seed {seed}"
+            f"seed {inner.seed}, {world.virtual_s:g} virtual seconds after the start; repeat it"
+            f" with simulate(..., seed={inner.seed}), or pytest --mock-kafka-seed {inner.seed}"
         )
         raise
 
@@ -243,7 +248,7 @@ def simulated(
     """
 
     def decorate(test: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., None]:
-        first, *others = signature(test).parameters.values()
+        _world, *others = signature(test).parameters.values()
 
         @wraps(test)
         def run(**fixtures: Any) -> None:
@@ -267,7 +272,6 @@ def simulated(
         )
         del run.__wrapped__  # pytest-asyncio would look at it
         run.simulated_seeds = seeds  # type: ignore[attr-defined]
-        assert first is not None
         return run
 
     return decorate

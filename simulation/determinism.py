@@ -55,7 +55,7 @@ def deterministic(loop: SimulatedLoop, random_of_bytes: Random, seed: int) -> It
             replaced.enter_context(_replaced_names(module))
         replaced.enter_context(_virtual_time(loop))
         replaced.enter_context(_own_bytes(random_of_bytes))
-        replaced.enter_context(_quiet_collector())
+        replaced.enter_context(_no_collector())
         random.seed(seed)
         try:
             yield
@@ -104,32 +104,42 @@ def _with_timestamps(builder: Any) -> Any:
 
 @contextmanager
 def _virtual_time(loop: SimulatedLoop) -> Iterator[None]:
-    """Have `time` return virtual time in this thread."""
+    """Have `time` return virtual time in this thread, until the end of the block.
+
+    A module that is imported within the block may keep these functions, for example as the default
+    of an argument. They return the real time afterwards, and keep nothing of the run alive.
+    """
     thread_id = threading.get_ident()
+    running = [loop]
 
-    def here(virtual: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            is_here = threading.get_ident() == thread_id
-            return virtual(*arguments) if is_here else real(*arguments)
-
-        return call
-
-    def since_epoch_s() -> float:
+    def since_epoch_s(loop: SimulatedLoop) -> float:
         return START_MS / 1000 + loop.time() - START_S
 
     functions: dict[str, Callable[..., Any]] = {
         "time": since_epoch_s,
-        "time_ns": lambda: int(since_epoch_s() * _NS),
-        "sleep": loop.sleep,
+        "time_ns": lambda loop: int(since_epoch_s(loop) * _NS),
+        "sleep": SimulatedLoop.sleep,
     }
     for name in ("monotonic", "perf_counter"):
-        functions[name] = loop.time
-        functions[f"{name}_ns"] = lambda: int(loop.time() * _NS)
+        functions[name] = SimulatedLoop.time
+        functions[f"{name}_ns"] = lambda loop: int(loop.time() * _NS)
+
+    def here(virtual: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if running and threading.get_ident() == thread_id:
+                return virtual(running[0], *arguments)
+            return real(*arguments)
+
+        return call
+
     changes: dict[str, Any] = {
         name: here(virtual, getattr(time, name)) for name, virtual in functions.items()
     }
-    with patch.multiple(time, **changes):
-        yield
+    try:
+        with patch.multiple(time, **changes):
+            yield
+    finally:
+        running.clear()
 
 
 @contextmanager
@@ -142,10 +152,23 @@ def _own_bytes(random_of_bytes: Random) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """Turn the automatic collector off, and have that of the loop look at new objects only."""
-    was_enabled, had_frozen = gc.isenabled(), gc.get_freeze_count() > 0
+def _no_collector() -> Iterator[None]:
+    was_enabled = gc.isenabled()
     gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def collected() -> Iterator[None]:
+    """Collect the garbage of a run, which begins and ends within the block.
+
+    The collector looks at new objects only, so that it is fast.
+    """
+    had_frozen = gc.get_freeze_count() > 0
     gc.freeze()
     try:
         yield
@@ -153,5 +176,3 @@ def _quiet_collector() -> Iterator[None]:
         gc.collect()
         if not had_frozen:
             gc.unfreeze()
-        if was_enabled:
-            gc.enable()

@@ -110,6 +110,7 @@ class World:
                 return result
             finally:
                 _end_tasks(self.loop)
+                self.server.dispatcher.turns.close()
                 log.level = level
 
     def _accept(self, link: Link, address: SocketAddress) -> ServerTransport | None:

@@ -33,8 +33,10 @@ sys.meta_path.insert(0, Refuse)
 
 import asyncio, importlib, json, pkgutil
 import mock_kafka
+# These are for Testcontainers, Hypothesis, and a broker in this process.
+others = ("__main__", "_internal", "containers", "strategies", "simulated_world")
 for module in pkgutil.iter_modules(mock_kafka.__path__, "mock_kafka."):
-    if not module.name.endswith(("__main__", "_internal", "containers")):
+    if not module.name.endswith(others):
         importlib.import_module(module.name)
 
 with mock_kafka.MockKafka(command=json.loads(sys.argv[1])) as kafka:

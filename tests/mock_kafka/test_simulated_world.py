@@ -1,6 +1,8 @@
 """`simulate` and `simulated`: what users get, and what they see when a run fails."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -52,6 +54,19 @@ def test_faults_of_the_start_and_conditions_of_the_network_apply() -> None:
     rule = {"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "times": 2}
     result = simulate(main, faults=[rule], network=NetworkConditions(delay_ms_max=100))
     assert result.value == 2
+
+
+def test_nothing_of_a_world_is_left() -> None:
+    async def main(world: SimulatedWorld) -> "weakref.ref[asyncio.AbstractEventLoop]":
+        async with AIOKafkaProducer(bootstrap_servers=world.bootstrap_servers) as producer:
+            await producer.send_and_wait("orders", b"one")
+        return weakref.ref(asyncio.get_running_loop())
+
+    gc.freeze()  # as programs do that run many worlds
+    try:
+        assert simulate(main).value() is None
+    finally:
+        gc.unfreeze()
 
 
 def test_the_brokers_have_the_virtual_time() -> None:

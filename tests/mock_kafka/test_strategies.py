@@ -61,7 +61,8 @@ def test_the_simplest_rule_loses_the_first_response() -> None:
 def test_a_schedule_shrinks_to_the_one_rule_that_matters() -> None:
     def breaks(rules: list[dict[str, Any]]) -> bool:
         return any(
-            rule.get("error") == "KAFKA_STORAGE_ERROR" and rule.get("skip", 0) >= 2 for rule in rules
+            rule.get("error") == "KAFKA_STORAGE_ERROR" and rule.get("skip", 0) >= 2
+            for rule in rules
         )
 
     shrunk = find(schedules("producer", **NAMES), breaks)

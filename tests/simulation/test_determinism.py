@@ -7,12 +7,13 @@ import secrets
 import threading
 import time
 import uuid
+import weakref
 
 import aiokafka.cluster
 import aiokafka.producer.message_accumulator as batches
 import pytest
 
-from simulation.determinism import deterministic
+from simulation.determinism import collected, deterministic
 from simulation.event_loop import START_MS, SimulatedLoop
 from simulation.ordered_set import OrderedSet
 
@@ -68,3 +69,26 @@ def test_a_blocking_sleep_moves_the_time() -> None:
         before_s = time.monotonic()
         time.sleep(3_600)
         assert time.monotonic() - before_s == 3_600
+
+
+def test_a_function_that_a_module_keeps_has_the_real_time_after_the_run() -> None:
+    with deterministic(SimulatedLoop(1), random.Random(1), 1):
+        kept = time.time  # as the default of an argument
+        assert kept() == START_MS / 1000
+    assert kept() > START_MS / 1000 + 1_000_000
+
+
+def test_what_a_run_leaves_is_collected() -> None:
+    def run() -> "weakref.ref[SimulatedLoop]":
+        loop = SimulatedLoop(1)
+        assert loop.timeline is not None  # the two refer to each other
+        return weakref.ref(loop)
+
+    gc.freeze()  # as programs do that run many worlds
+    try:
+        with collected():
+            left = run()
+            assert left() is not None
+        assert left() is None
+    finally:
+        gc.unfreeze()
