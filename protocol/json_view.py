@@ -20,9 +20,7 @@ from protocol.pacing import may_pause, paced_elements
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
-    HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
-    read_header,
+    whole_batches,
 )
 
 HIDDEN = "(hidden)"
@@ -176,11 +174,7 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
     """Return a summary of the headers of record batches."""
     batches: list[dict[str, Any]] = []
     position = batch_count = 0
-    while position + HEADER_BYTES <= len(records):
-        header = read_header(records, position)
-        end = position + LOG_OVERHEAD_BYTES + header.batch_length
-        if header.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES or end > len(records):
-            break
+    for header, start, end in whole_batches(records):
         batch_count += 1
         if batch_count <= BATCHES_MAX:
             compression = header.attributes & COMPRESSION_MASK
@@ -188,7 +182,7 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
                 {
                     "base_offset": header.base_offset,
                     "record_count": header.records_count,
-                    "bytes": end - position,
+                    "bytes": end - start,
                     "compression": _COMPRESSIONS.get(compression, "unknown"),
                     "producer_id": header.producer_id,
                     "producer_epoch": header.producer_epoch,

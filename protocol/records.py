@@ -98,6 +98,24 @@ def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
     return tuple.__new__(BatchHeader, _HEADER.unpack_from(buffer, start))  # faster than _make
 
 
+def whole_batches(
+    buffer: bytes | bytearray,
+) -> Iterator[tuple[BatchHeader, int, int]]:
+    """Yield the header of each batch of a buffer, and where the batch begins and ends.
+
+    It ends before a batch that is not there to its end, as the last one in a response to Fetch, and
+    before bytes that are no batch.
+    """
+    start = 0
+    while len(buffer) - start >= HEADER_BYTES:
+        header = read_header(buffer, start)
+        end = start + LOG_OVERHEAD_BYTES + header.batch_length
+        if end < start + HEADER_BYTES or end > len(buffer):
+            return
+        yield header, start, end
+        start = end
+
+
 def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:
     """Return whether `crc` is the CRC-32C of all bytes after the CRC field."""
     return bool(crc32c(memoryview(buffer)[start + CRC_START : end]) == crc)

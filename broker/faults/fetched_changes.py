@@ -1,6 +1,6 @@
 """Change the records in a response to Fetch, while the log stays right."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from broker.faults.stored_changes import Selected
 from broker.request.context import RequestContext
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, read_header
+from protocol.records import whole_batches
 
 TOPIC_ID_VERSION_MIN = 13
 
@@ -45,21 +45,10 @@ def with_changed_records(
 
 def _changed(records: bytes, one: Selected) -> bytes | None:
     choice = choice_of(one.match.rule.trigger.seed, one.match.number)
-    for start, end in _batches(records):
+    for _header, start, end in whole_batches(records):
         try:
             batch = changed_batch(records[start:end], one.action, choice)
         except UnchangeableError:
             continue
         return records[:start] + batch + records[end:]
     return None
-
-
-def _batches(records: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each whole batch of the records begins and ends."""
-    start = 0
-    while start + HEADER_BYTES <= len(records):
-        end = start + LOG_OVERHEAD_BYTES + read_header(records, start).batch_length
-        if end > len(records):
-            return
-        yield start, end
-        start = end

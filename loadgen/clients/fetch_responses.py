@@ -6,11 +6,9 @@ from uuid import UUID
 from protocol import messages
 from protocol.records import (
     CONTROL_FLAG,
-    HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    read_header,
+    whole_batches,
 )
 
 MAX_WAIT_MS = 20
@@ -70,14 +68,9 @@ def fetched_partitions(
 
 def batches_of(records: bytes | None) -> Iterator[tuple[BatchHeader, bytes]]:
     """Yield the complete batches in the records of a partition; the last one may be cut off."""
-    position, data = 0, records or b""
-    while len(data) - position >= HEADER_BYTES:
-        header = read_header(data, position)
-        end = position + LOG_OVERHEAD_BYTES + header.batch_length
-        if end > len(data):
-            return
-        yield header, data[position:end]
-        position = end
+    data = records or b""
+    for header, start, end in whole_batches(data):
+        yield header, data[start:end]
 
 
 def committed_batches(

@@ -139,3 +139,21 @@ def test_a_damaged_batch_is_no_value_whatever_the_limit(codec: str) -> None:
     for batch in (longer, shorter):
         with pytest.raises(ValueError, match="undecodable"):
             list(records.read_records(batch, record_bytes_max=1000))
+
+
+def test_whole_batches_are_found_one_after_the_other() -> None:
+    first, second = make_batch(b"one"), make_batch(b"two", b"three")
+    buffer = first + second + first[:-1]
+    found = [(header.records_count, start, end) for header, start, end in whole(buffer)]
+    assert found == [(1, 0, len(first)), (2, len(first), len(first) + len(second))]
+
+
+@pytest.mark.parametrize("batch_length", [-(1 << 31), -13, -12, -1, 0, 48])
+def test_what_is_shorter_than_a_header_is_no_batch(batch_length: int) -> None:
+    batch = make_batch(b"one")
+    damaged = batch[:8] + batch_length.to_bytes(4, "big", signed=True) + batch[12:]
+    assert [start for _, start, _ in whole(batch + damaged)] == [0]
+
+
+def whole(buffer: bytes) -> list[tuple[records.BatchHeader, int, int]]:
+    return list(itertools.islice(records.whole_batches(buffer), 9))

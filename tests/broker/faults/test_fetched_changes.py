@@ -1,5 +1,7 @@
 """One response to Fetch has other records, and the log stays right."""
 
+from base64 import b64encode
+
 import pytest
 
 from broker.faults.rule import fault_rule
@@ -20,8 +22,8 @@ from tests.broker.faults.requests import TOPIC
 SCHEMA_VALUE = b"\0\0\0\0\x07x"
 
 
-def fetched(clients: Clients, version: int = 12) -> list[tuple[int, bytes | None]]:
-    """Fetch partition 0 from its start; return offset and value of each record."""
+def fetched_records(clients: Clients, version: int) -> bytes:
+    """Fetch partition 0 from its start; return the records of the response."""
     topic_class = messages.FetchRequest.FetchTopic
     part_class = topic_class.FetchPartition
     named = {"topic": TOPIC} if version < 13 else {"topic_id": clients.topic.topic_id}
@@ -40,7 +42,12 @@ def fetched(clients: Clients, version: int = 12) -> list[tuple[int, bytes | None
     (topic,) = messages.FetchResponse.decode(response[5:], version=version).responses
     (result,) = topic.partitions
     assert result.error_code == 0
-    batches, rest = [], bytes(result.records or b"")
+    return bytes(result.records or b"")
+
+
+def fetched(clients: Clients, version: int = 12) -> list[tuple[int, bytes | None]]:
+    """Return offset and value of each record of such a response."""
+    batches, rest = [], fetched_records(clients, version)
     while rest:
         size = 12 + int.from_bytes(rest[8:12], "big")
         batches.append(rest[:size])
@@ -95,3 +102,12 @@ def test_a_rule_for_another_partition_changes_nothing() -> None:
     clients.dispatcher.faults.add(fault_rule(api="Fetch", delay_ms=0), 0)
     send(clients, b"a", b"b")
     assert fetched(clients) == [(0, b"a"), (1, b"b")]
+
+
+def test_records_of_a_rule_that_are_no_batch_are_left_alone() -> None:
+    no_batch = bytes(8) + (-12).to_bytes(4, "big", signed=True) + bytes(60)
+    records = {"base64": b64encode(no_batch).decode()}
+    patch = {"responses": {"partitions": {"records": records}}}
+    clients = clients_with(api="Fetch", response=patch, change_records="drop_record")
+    send(clients, b"a")
+    assert fetched_records(clients, 12) == no_batch
