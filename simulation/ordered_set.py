@@ -6,7 +6,7 @@ of its operators and methods are ordered too; `{a, b}` makes one of Python's.
 """
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -19,7 +19,39 @@ class _AnySet(type):
         return isinstance(instance, cls._python_class)
 
 
-class OrderedSet(builtins.set[Any], metaclass=_AnySet):
+class _Operators:
+    """The operators of both classes, by their methods."""
+
+    __iter__: Callable[[], Iterator[Any]]
+    union: Callable[..., Any]
+    difference: Callable[..., Any]
+    intersection: Callable[..., Any]
+    symmetric_difference: Callable[..., Any]
+
+    def __or__(self, other: Any, /) -> Any:
+        return self.union(other) if _is_set(other) else NotImplemented
+
+    def __ror__(self, other: Any, /) -> Any:
+        return OrderedSet(other).union(self) if _is_set(other) else NotImplemented
+
+    def __sub__(self, other: Any, /) -> Any:
+        return self.difference(other) if _is_set(other) else NotImplemented
+
+    def __rsub__(self, other: Any, /) -> Any:
+        return OrderedSet(other).difference(self) if _is_set(other) else NotImplemented
+
+    def __and__(self, other: Any, /) -> Any:
+        return self.intersection(other) if _is_set(other) else NotImplemented
+
+    __rand__ = __and__
+
+    def __xor__(self, other: Any, /) -> Any:
+        return self.symmetric_difference(other) if _is_set(other) else NotImplemented
+
+    __rxor__ = __xor__
+
+
+class OrderedSet(_Operators, builtins.set[Any], metaclass=_AnySet):
     """A set in the order of its elements' arrival."""
 
     _python_class = builtins.set
@@ -102,28 +134,6 @@ class OrderedSet(builtins.set[Any], metaclass=_AnySet):
         others = OrderedSet(other)
         return self.difference(others).union(others.difference(self))
 
-    def __or__(self, other: Any, /) -> Any:
-        return self.union(other) if _is_set(other) else NotImplemented
-
-    def __ror__(self, other: Any, /) -> Any:
-        return OrderedSet(other).union(self) if _is_set(other) else NotImplemented
-
-    def __sub__(self, other: Any, /) -> Any:
-        return self.difference(other) if _is_set(other) else NotImplemented
-
-    def __rsub__(self, other: Any, /) -> Any:
-        return OrderedSet(other).difference(self) if _is_set(other) else NotImplemented
-
-    def __and__(self, other: Any, /) -> Any:
-        return self.intersection(other) if _is_set(other) else NotImplemented
-
-    __rand__ = __and__
-
-    def __xor__(self, other: Any, /) -> Any:
-        return self.symmetric_difference(other) if _is_set(other) else NotImplemented
-
-    __rxor__ = __xor__
-
     def __ior__(self, other: Any, /) -> Any:
         self.update(other)
         return self
@@ -145,7 +155,7 @@ class OrderedSet(builtins.set[Any], metaclass=_AnySet):
         self.update(kept)
 
 
-class OrderedFrozenSet(builtins.frozenset[Any], metaclass=_AnySet):
+class OrderedFrozenSet(_Operators, builtins.frozenset[Any], metaclass=_AnySet):
     """A frozen set in the order of its elements."""
 
     _python_class = builtins.frozenset
@@ -180,28 +190,6 @@ class OrderedFrozenSet(builtins.frozenset[Any], metaclass=_AnySet):
 
     def symmetric_difference(self, other: Iterable[Any], /) -> "OrderedFrozenSet":
         return OrderedFrozenSet(OrderedSet(self).symmetric_difference(other))
-
-    def __or__(self, other: Any, /) -> Any:
-        return self.union(other) if _is_set(other) else NotImplemented
-
-    def __ror__(self, other: Any, /) -> Any:
-        return OrderedSet(other).union(self) if _is_set(other) else NotImplemented
-
-    def __sub__(self, other: Any, /) -> Any:
-        return self.difference(other) if _is_set(other) else NotImplemented
-
-    def __rsub__(self, other: Any, /) -> Any:
-        return OrderedSet(other).difference(self) if _is_set(other) else NotImplemented
-
-    def __and__(self, other: Any, /) -> Any:
-        return self.intersection(other) if _is_set(other) else NotImplemented
-
-    __rand__ = __and__
-
-    def __xor__(self, other: Any, /) -> Any:
-        return self.symmetric_difference(other) if _is_set(other) else NotImplemented
-
-    __rxor__ = __xor__
 
 
 def _is_set(value: object) -> bool:
