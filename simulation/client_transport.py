@@ -2,13 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from simulation.network import Link, Network
 from simulation.timeline import SocketAddress
-
-if TYPE_CHECKING:
-    from simulation.event_loop import SimulatedLoop
 
 HIGH_BYTES = 64 * 1024
 """Bytes on their way at which the protocol is asked to pause, as by asyncio's own transports."""
@@ -23,7 +20,10 @@ class ClientTransport(asyncio.Transport):
     """
 
     def __init__(
-        self, loop: "SimulatedLoop", protocol: asyncio.BaseProtocol, opened: asyncio.Future[None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        protocol: asyncio.BaseProtocol,
+        opened: asyncio.Future[None],
     ) -> None:
         """`opened` is done when the connection is open, or has failed."""
         super().__init__()

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import type { AdminPort } from './admin_port.js';
 import type { FaultRule, FaultView } from './admin_schema.js';
-import type { MockKafka } from './mock_kafka.js';
 
 export type { FaultRule };
 
@@ -38,9 +38,9 @@ export type When = Pick<
 export class Fault {
   readonly id: number;
   readonly rule: FaultRule;
-  protected readonly kafka: MockKafka;
+  protected readonly kafka: Pick<AdminPort, 'ask'>;
 
-  constructor(kafka: MockKafka, view: FaultView) {
+  constructor(kafka: Pick<AdminPort, 'ask'>, view: FaultView) {
     this.kafka = kafka;
     this.id = view.id;
     this.rule = view.rule;

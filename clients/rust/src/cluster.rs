@@ -1,5 +1,5 @@
 use crate::command::{serve_command, variable};
-use crate::pool::Settings;
+use crate::settings::Settings;
 use crate::{Admin, Error, Result};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -1,4 +1,4 @@
-use crate::pool::Settings;
+use crate::settings::Settings;
 use crate::{Error, Result, VERSION};
 use std::env;
 use std::net::TcpListener;

@@ -1,5 +1,6 @@
 use crate::cluster::Cluster;
-use crate::pool::{lend, take_back, Settings};
+use crate::pool::{lend, take_back};
+use crate::settings::Settings;
 use crate::*;
 use std::collections::BTreeMap;
 use std::fmt::Display;

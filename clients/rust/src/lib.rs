@@ -39,6 +39,7 @@ mod kafka;
 mod pool;
 mod records;
 mod requests;
+mod settings;
 
 pub use admin::Admin;
 pub use error::{Error, Result};

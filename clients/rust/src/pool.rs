@@ -1,4 +1,5 @@
 use crate::cluster::Cluster;
+use crate::settings::Settings;
 use crate::{Error, Result};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
@@ -6,23 +7,6 @@ use std::time::Duration;
 
 const IDLE_MAX: usize = 8;
 const LEND_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// What a cluster starts with.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Settings {
-    pub brokers: Option<u16>,
-    pub config: Vec<(String, String)>,
-    pub command: Vec<String>,
-    pub is_audited: bool,
-    pub has_new_ports: bool,
-}
-
-impl Settings {
-    pub fn token(&self) -> Option<String> {
-        let mut found = self.config.iter().filter(|(key, _)| key == "broker.admin.token");
-        found.next_back().map(|(_, value)| value.clone())
-    }
-}
 
 /// The clusters that no test uses; the one that was used last is at the end.
 static IDLE: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
