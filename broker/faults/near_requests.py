@@ -21,7 +21,16 @@ from protocol.request_targets import RequestTargets
 
 _ELEMENT = "[]"
 _RULE = "rule"
-_SIMPLE = ("broker", "client_id", "user", "connection", "topic", "group", "transactional_id")
+_SIMPLE = (
+    "broker",
+    "listener",
+    "client_id",
+    "user",
+    "connection",
+    "topic",
+    "group",
+    "transactional_id",
+)
 _PATHS: Mapping[str, Callable[[ApiKey], tuple[str, ...]]] = {
     "resource": lambda api_key: RESOURCE_PATHS.get(api_key, ()),
     "topic_id": lambda api_key: tuple(paths_to(api_key, "topic_id")),
@@ -167,6 +176,7 @@ class RuleConditions:
         context, targets = compared.context, compared.targets
         return {
             "broker": context.broker_id,
+            "listener": context.session.listener,
             "client_id": context.client_id,
             "user": context.principal,
             "connection": context.connection_id,

@@ -71,6 +71,7 @@ NAME, INDEX = "topic_data[].name", "topic_data[].partition_data[].index"
             ["client_id was 'test-client'", "user was 'ANONYMOUS'"],
         ),
         ({"broker": 2, "connection": 5}, ["broker was 1", "connection was 1"]),
+        ({"listener": "SSL"}, ["listener was 'PLAINTEXT'"]),
         ({"group": "g"}, ["group was none"]),
         ({"transactional_id": "t"}, ["transactional_id was none"]),
         ({"resource": "alice"}, ["resource was none"]),
