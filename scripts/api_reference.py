@@ -113,28 +113,38 @@ def docstring(obj: Any) -> str:
     return "\n".join(lines).strip()
 
 
-def members(cls: type) -> Iterator[str]:
-    """Describe the public methods and properties of a class, those of its bases included."""
+def functions_of(cls: type) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, member and function of the methods and properties of a class.
+
+    Those of its bases are included, and private ones and `__init__`, too.
+    """
     seen = set()
     for base in cls.__mro__:
         if not base.__module__.startswith(("mock_kafka", "client")):
             continue
         for name, member in vars(base).items():
-            if name.startswith("_") or name in seen:
+            if name in seen:
                 continue
             seen.add(name)
-            obj = member.fget if isinstance(member, property) else member
-            obj = obj.__func__ if isinstance(obj, classmethod | staticmethod) else obj
-            if not inspect.isfunction(obj):
-                continue
-            node = syntax_tree(obj)
-            assert isinstance(node, FUNCTION)
-            if isinstance(member, property):
-                returns = "" if node.returns is None else f": {ast.unparse(node.returns)}"
-                text = f"{name}{returns}"
-            else:
-                text = signature(node, name)
-            yield f"```python\n{text}\n```\n\n{docstring(obj)}\n"
+            function = member.fget if isinstance(member, property) else member
+            function = getattr(function, "__func__", function)
+            if inspect.isfunction(function):
+                yield name, member, function
+
+
+def members(cls: type) -> Iterator[str]:
+    """Describe the public methods and properties of a class, those of its bases included."""
+    for name, member, function in functions_of(cls):
+        if name.startswith("_"):
+            continue
+        node = syntax_tree(function)
+        assert isinstance(node, FUNCTION)
+        if isinstance(member, property):
+            returns = "" if node.returns is None else f": {ast.unparse(node.returns)}"
+            text = f"{name}{returns}"
+        else:
+            text = signature(node, name)
+        yield f"```python\n{text}\n```\n\n{docstring(function)}\n"
 
 
 def attributes(cls: type) -> list[str]:

@@ -19,7 +19,7 @@ from broker.option_variables import variable_of
 from mock_kafka import arguments, fault, pytest_plugin
 from mock_kafka.cli import COMMANDS
 from mock_kafka.completion import line_parser
-from scripts.api_reference import FUNCTION, PACKAGE, attributes, syntax_tree
+from scripts.api_reference import FUNCTION, PACKAGE, attributes, functions_of, syntax_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 VARIABLE = re.compile(r"\bMOCK_KAFKA_(?!CONFIG_)[A-Z_]*[A-Z]\b")
@@ -76,19 +76,11 @@ def _class(name: str, cls: type) -> str:
 
 
 def _methods(cls: type) -> Iterator[str]:
-    seen = set()
-    for base in cls.__mro__:
-        if not base.__module__.startswith(("mock_kafka", "client")):
-            continue
-        for name, member in vars(base).items():
-            is_public = not name.startswith("_") or name == "__init__"
-            if not is_public or name in seen:
-                continue
-            seen.add(name)
-            function = member.fget if isinstance(member, property) else member
-            function = getattr(function, "__func__", function)
-            if inspect.isfunction(function) and function.__code__.co_filename.endswith(".py"):
-                yield _function(function)
+    for name, _member, function in functions_of(cls):
+        is_public = not name.startswith("_") or name == "__init__"
+        # The methods that a dataclass makes have no source.
+        if is_public and function.__code__.co_filename.endswith(".py"):
+            yield _function(function)
 
 
 def _function(function: Any) -> str:
