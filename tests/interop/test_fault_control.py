@@ -12,6 +12,7 @@ from mock_kafka import MockKafka
 from scenarios.clients.deadline import DEADLINE_S, Deadline
 from scenarios.clients.interface import Client, Config, Delivery
 from scenarios.clients.python_clients import CLIENTS
+from tests.interop.confluent_values import next_value
 
 RETRY_SOON: dict[str, Config] = {
     "kafka-python": {"retry_backoff_ms": 20},
@@ -96,16 +97,6 @@ def test_a_consumer_goes_on_while_a_produce_request_is_held(
     producer.close()
     consumer.close()
     assert [delivery.offset for delivery in deliveries] == [0]
-
-
-def next_value(consumer: confluent_kafka.Consumer) -> bytes:
-    deadline = Deadline()
-    while deadline.holds("a record"):
-        message = consumer.poll(0.2)
-        if message is not None and message.error() is None:
-            value: bytes = message.value()
-            return value
-    raise AssertionError
 
 
 def test_a_held_request_of_kafka_python_is_handled_after_its_release(cluster: MockKafka) -> None:

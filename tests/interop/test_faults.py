@@ -17,6 +17,7 @@ from scenarios.clients.deadline import DEADLINE_S, Deadline
 from scenarios.clients.interface import Client, Config, Delivery, ProducerOptions, Record
 from scenarios.clients.python_clients import CLIENTS
 from tests.interop.broker_thread import BrokerThread
+from tests.interop.confluent_values import next_value
 
 GIVES_UP_MS = 1500
 STORED, FAILED = "stored", "failed"
@@ -284,16 +285,6 @@ def test_a_group_continues_at_its_new_coordinator(
     (committed,) = consumer.committed([confluent_kafka.TopicPartition(topic, 0)], DEADLINE_S)
     consumer.close()
     assert committed.offset == 2
-
-
-def next_value(consumer: confluent_kafka.Consumer) -> bytes:
-    deadline = Deadline()
-    while deadline.holds("a record"):
-        message = consumer.poll(0.2)
-        if message is not None and message.error() is None:
-            value: bytes = message.value()
-            return value
-    raise AssertionError
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)

@@ -7,6 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.broker.http_application import serving_http
+
 
 @dataclass
 class Registry:
@@ -31,15 +33,5 @@ async def serving_registry(answers: Mapping[int, Any]) -> AsyncIterator[Registry
             return web.json_response({"error_code": 40403, "message": "not found"}, status=404)
         return web.Response(body=found) if isinstance(found, bytes) else web.json_response(found)
 
-    app = web.Application()
-    app.router.add_get("/schemas/ids/{id}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    registry.url = f"http://{host}:{port}"
-    try:
+    async with serving_http("/schemas/ids/{id}", answer) as registry.url:
         yield registry
-    finally:
-        await runner.cleanup()

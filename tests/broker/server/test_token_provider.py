@@ -13,6 +13,7 @@ from broker.security.signed_tokens import Key
 from broker.security.token_settings import ProviderSettings
 from broker.server.token_provider import TokenProviders
 from broker.timers import Timers
+from tests.broker.http_application import serving_http
 from tests.broker.security.provider import key_set
 
 ONE, TWO = {"kty": "oct", "kid": "one"}, {"kty": "oct", "kid": "two"}
@@ -40,18 +41,9 @@ class Provider:
 @asynccontextmanager
 async def running() -> AsyncIterator[Provider]:
     provider = Provider()
-    app = web.Application()
-    app.router.add_get("/keys", provider.respond)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    provider.url = f"http://{host}:{port}/keys"
-    try:
+    async with serving_http("/keys", provider.respond) as address:
+        provider.url = f"{address}/keys"
         yield provider
-    finally:
-        await runner.cleanup()
 
 
 async def until(providers: TokenProviders) -> None:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.interop.admin_page.served_cluster import Cluster
+from tests.interop.admin_page.served_pages import serving_pages
 from tests.interop.chromium import CHROMIUM
 
 SEND = """
@@ -39,25 +37,9 @@ FRAMES = '<title>attack</title><iframe name="answer"></iframe>'
 @contextmanager
 def other_site() -> Iterator[str]:
     """Serve a page at another port of this machine."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = FRAMES.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://localhost:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    page = 200, {"Content-Type": "text/html"}, FRAMES.encode()
+    with serving_pages(lambda _path: page) as port:
+        yield f"http://localhost:{port}/"
 
 
 @pytest.fixture
