@@ -78,11 +78,26 @@ class CommandRuns:
             except subprocess.TimeoutExpired:
                 kind = f"no end in {self.setting.timeout_s:g} s"
             finally:
-                with suppress(ProcessLookupError):  # also what the command has left behind
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                _kill_tree(process)
             output.seek(0)
             return self.runs.end(kind, output=output.read(), has_evidence=True)
+
+
+def _kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Kill a shell with all that it has started; what has left its shell stays on Windows only."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        with suppress(OSError):
+            subprocess.run(  # noqa: S603 - the number of our own process
+                ["taskkill", "/F", "/T", "/PID", str(process.pid)],  # noqa: S607
+                stderr=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                check=False,
+            )
+        process.terminate()
+    process.wait()
 
 
 class Progress:

@@ -321,6 +321,7 @@ with MockKafka() as kafka:
         ("health", *admin),
         ("completion", "bash"),
         ("scenario", "--list"),
+        ("explore", "--command", "exit 0", "--runs", "2", "--out", "findings"),
     ]
     for line in lines:
         status = main(line)
