@@ -7,6 +7,7 @@ styles.
 import argparse
 import functools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,7 @@ def build(source: Path, version: str, site: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "sphinx", *options],
             stderr=subprocess.PIPE,
+            env={**os.environ, "NO_COLOR": "1"},  # in CI Sphinx has colours without a terminal
             text=True,
             check=False,
         )

@@ -33,7 +33,8 @@ STORY = Story(
     "A new producer after every error, where the old one would have gone on",
     start,
     "kafka-python",
-    faults=({"api": "Produce", "error": "REQUEST_TIMED_OUT", "every": 3},),
+    # Before the append: no new id is activated, whether the quota has refused it or not.
+    faults=({"api": "Produce", "error": "REQUEST_TIMED_OUT", "at": "before_handling", "every": 3},),
 )
 
 

@@ -21,7 +21,7 @@ from broker.http_admin.operation import OPERATIONS
 EXAMPLES = 6
 """Of valid input and of invalid input, for each operation."""
 DAY_MS = 86_400_000
-MISSING, CONFLICT, FURTHER_RULES = 404, 409, 422
+MISSING, TIMEOUT, CONFLICT, FURTHER_RULES = 404, 408, 409, 422
 ENDLESS = "follow_requests"
 """A stream that only its reader ends; `test_web` reads it."""
 UNTESTED = {ENDLESS, "get_openapi"}
@@ -129,11 +129,15 @@ def is_refusal_of_valid_input(operation: Any, status: int) -> bool:
     """Whether a status refuses input that fits the schema, without a reason outside of it.
 
     Names of things that do not exist and conflicts with the state of the cluster depend on more
-    than the input. 422 counts where the operation does not document it.
+    than the input, and so does the end of a wait. 422 counts where the operation does not document
+    it.
     """
+    raw = operation.definition.raw
     reasons = {MISSING, CONFLICT}
-    if str(FURTHER_RULES) in operation.definition.raw["responses"]:
+    if str(FURTHER_RULES) in raw["responses"]:
         reasons.add(FURTHER_RULES)
+    if any(parameter["name"] == "timeout_ms" for parameter in raw.get("parameters", ())):
+        reasons.add(TIMEOUT)
     return status >= 400 and status not in reasons
 
 
