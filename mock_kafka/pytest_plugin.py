@@ -96,7 +96,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--explore-runs",
         type=int,
         metavar="N",
-        help="number of schedules for each test with @mock_kafka.explore, instead of its own",
+        help="number of schedules for each test with @mock_kafka.explore, whatever the test says",
     )
     group.addoption(
         "--explore-seed",

@@ -138,7 +138,7 @@ _BESIDE_TOP: dict[ApiKey, ErrorArray] = {
     ),
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: ErrorArray("topics", "responses", _same("topic_name")),
 }
-"""APIs whose response has an error of its own for all of the request, and others for its parts."""
+"""APIs whose response has one error for all of the request, and others for its parts."""
 
 _OF_GROUPS: dict[ApiKey, ErrorArray] = {
     ApiKey.OFFSET_FETCH: ErrorArray(

@@ -196,7 +196,7 @@ def merged(
     *,
     is_of_rest: bool,
 ) -> bytes:
-    """Return a response frame with the entries of an error response in place of its own.
+    """Return a response frame in which the entries of an error response replace others.
 
     `is_of_rest`: the frame is the response to the rest of the request, not to all of it.
     """
