@@ -11,8 +11,9 @@ import asyncio
 import gc
 import heapq
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
-from contextvars import Context
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -34,6 +35,10 @@ TURNS_MAX = 1_000_000
 """Turns of the loop without one that waits, after which it is taken for an endless loop."""
 COLLECTION_TURNS = 100_000
 """Turns of the loop between two runs of the garbage collector, which runs at no other time."""
+RESOLUTION_S = 1e-9
+"""Timers that are due within this time run in one turn."""
+CANCELLED_MAX = 100
+"""Timers that may have been cancelled before any are forgotten at once."""
 CLIENT_HOST = "127.0.0.1"
 
 _T = TypeVar("_T")
@@ -71,15 +76,61 @@ class SimulatedFuture(asyncio.Future[_T]):
         return self.number
 
 
-class _Timer(asyncio.TimerHandle):
-    """A timer that comes after those of the same time that were set before."""
+class SimulatedCall:
+    """A call that the loop is going to make: what `call_soon` returns, with asyncio's methods."""
 
-    number = 0
+    __slots__ = ("_is_cancelled", "args", "callback", "context")
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, _Timer):
-            return NotImplemented
-        return (self.when(), self.number) < (other.when(), other.number)
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> None:
+        self.callback = callback
+        self.args = args
+        self.context = copy_context() if context is None else context
+        self._is_cancelled = False
+
+    def __repr__(self) -> str:
+        state = "cancelled" if self._is_cancelled else repr(self.callback)
+        return f"<{type(self).__name__} {state}>"
+
+    def cancel(self) -> None:
+        """Do not make the call, and keep nothing of it alive."""
+        self._is_cancelled = True
+        self.callback, self.args = _do_nothing, ()
+
+    def cancelled(self) -> bool:
+        """Return whether it was cancelled."""
+        return self._is_cancelled
+
+
+class SimulatedTimer(SimulatedCall):
+    """A call at a time: what `call_at` and `call_later` return."""
+
+    __slots__ = ("_loop", "_when_s", "is_waiting")
+
+    def __init__(
+        self,
+        loop: "SimulatedLoop",
+        when_s: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        context: Context | None,
+    ) -> None:
+        super().__init__(callback, args, context)
+        self._loop = loop
+        self._when_s = when_s
+        self.is_waiting = True
+        """Whether its time has not come."""
+
+    def when(self) -> float:
+        """Return its time, in seconds of the loop."""
+        return self._when_s
+
+    def cancel(self) -> None:
+        """Do not make the call, and keep nothing of it alive."""
+        if self.is_waiting and not self._is_cancelled:
+            self._loop.note_cancelled()
+        super().cancel()
 
 
 class LoopTimeline:
@@ -87,35 +138,20 @@ class LoopTimeline:
 
     def __init__(self, loop: "SimulatedLoop") -> None:
         self._loop = loop
+        self.call_soon = loop.call_soon
 
     @property
     def time_ms(self) -> int:
         """The time now, in ms since the epoch."""
-        return START_MS + int((self._loop.time() - START_S) * 1000 + 1e-6)
+        return self._loop.time_ms()
 
-    def at(self, time_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
+    def at(self, time_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
         """Call a function at a time, or soon if that has passed."""
         return self._loop.call_at(START_S + (time_ms - START_MS) / 1000, callback)
 
-    def after(self, delay_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
+    def after(self, delay_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
         """Call a function after a delay."""
         return self._loop.call_later(delay_ms / 1000, callback)
-
-    def call_soon(self, callback: Callable[[], None]) -> asyncio.Handle:
-        """Call a function after the current event."""
-        return self._loop.call_soon(callback)
-
-
-class _Selector:
-    """What the loop waits with: it moves the time instead."""
-
-    def __init__(self, move: Callable[[float | None], None]) -> None:
-        self._move = move
-
-    def select(self, timeout_s: float | None) -> Sequence[Any]:
-        """Move the time to the next timer if no callback is ready."""
-        self._move(timeout_s)
-        return ()
 
 
 @dataclass(slots=True)
@@ -150,23 +186,25 @@ class SimulatedListener:
 class SimulatedLoop(asyncio.BaseEventLoop):
     """The event loop of one simulated world."""
 
-    _selector: _Selector
+    _ready: deque[SimulatedCall]
+    _scheduled: list[tuple[float, int, SimulatedTimer]]
+    """The timers as a heap, by time and by the order in which they were set."""
+    _stopping: bool
+    _check_closed: Callable[[], None]
 
     def __init__(self, limit_s: float) -> None:
         """The loop raises a TimeLimitError after `limit_s` of virtual time."""
         self._now_s = START_S
         super().__init__()
-        self._clock_resolution = 1e-9
-        self._selector = _Selector(self._move)
         self._limit_s = START_S + limit_s
         self.timeline = LoopTimeline(self)
         self.network: Network | None = None
         self.listeners: dict[tuple[str, int], Callable[[], Any]] = {}
         """The servers of `create_server` by host and port."""
-        self.is_dead: Callable[[asyncio.TimerHandle], bool] = lambda _timer: False
+        self.is_dead: Callable[[SimulatedTimer], bool] = lambda _timer: False
         """Whether nothing can ever happen but the only timer that is left, and what follows it."""
         self._numbers = count(1)
-        self._turn_count = self._turns_now = 0
+        self._turn_count = self._turns_now = self._cancelled_count = 0
         self.set_task_factory(cast("Any", self._new_task))
 
     # Time --------------------------------------------------------------------------------------
@@ -184,51 +222,109 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Move the time as a blocking call does: nothing else happens until then."""
         self._now_s += max(0.0, delay_s)
 
-    def call_at(
+    def time_ms(self) -> int:
+        """Return the virtual time in ms since the epoch."""
+        return START_MS + int((self._now_s - START_S) * 1000 + 1e-6)
+
+    # Calls -------------------------------------------------------------------------------------
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> SimulatedCall:
+        """Schedule a call for the next turn."""
+        self._check_closed()
+        call = SimulatedCall(callback, args, context)
+        self._ready.append(call)
+        return call
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> SimulatedTimer:
+        """Schedule a call after a delay in seconds."""
+        return self.call_at(self._now_s + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
         self,
         when: float,
-        callback: Callable[[*_Ts], object],
-        *args: *_Ts,
+        callback: Callable[..., object],
+        *args: Any,
         context: Context | None = None,
-    ) -> asyncio.TimerHandle:
+    ) -> SimulatedTimer:
         """Schedule a call at a time of `time()`."""
-        self._check_closed()  # type: ignore[attr-defined]
-        timer = _Timer(when, callback, args, self, context)
-        timer.number = next(self._numbers)
-        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
-        timer._scheduled = True  # type: ignore[attr-defined]  # noqa: SLF001 - as asyncio's own
+        self._check_closed()
+        timer = SimulatedTimer(self, when, callback, args, context)
+        heapq.heappush(self._scheduled, (when, next(self._numbers), timer))
         return timer
 
-    def _move(self, timeout_s: float | None) -> None:
-        self._turn_count += 1
-        self._now_s += TURN_S
-        if self._turn_count % COLLECTION_TURNS == 0:
-            gc.collect()
-        if timeout_s == 0:
+    def note_cancelled(self) -> None:
+        """Count a timer that was cancelled; if most of them are, forget them."""
+        self._cancelled_count += 1
+        timers = self._scheduled
+        if self._cancelled_count > CANCELLED_MAX and self._cancelled_count * 2 > len(timers):
+            timers[:] = [entry for entry in timers if not entry[2].cancelled()]
+            heapq.heapify(timers)
+            self._cancelled_count = 0
+
+    def _run_once(self) -> None:
+        """Take a turn: move the time, and make the calls that are due, but none that they add."""
+        ready, timers = self._ready, self._scheduled
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+            self._cancelled_count -= 1
+        now_s = self._now_s
+        if ready or self._stopping or (timers and timers[0][0] <= now_s):
+            self._now_s = now_s = now_s + TURN_S
             self._turns_now += 1
             if self._turns_now > TURNS_MAX:
                 raise DeadlockError(
                     f"tasks run without end: {TURNS_MAX} turns of the event loop without one that"
                     f" waits for a timer; {describe_tasks(self)}"
                 )
-            return
+        else:
+            now_s = self._wait()
+        self._turn_count += 1
+        if self._turn_count % COLLECTION_TURNS == 0:
+            gc.collect()
+        due_s = now_s + RESOLUTION_S
+        while timers and timers[0][0] < due_s:
+            timer = heapq.heappop(timers)[2]
+            if timer.cancelled():
+                self._cancelled_count -= 1
+            else:
+                timer.is_waiting = False
+                ready.append(timer)
+        for _ in range(len(ready)):
+            call = ready.popleft()
+            try:
+                call.context.run(call.callback, *call.args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001 - as asyncio's own
+                self.call_exception_handler(
+                    {"message": f"Exception in {call!r}", "exception": error, "handle": call}
+                )
+
+    def _wait(self) -> float:
+        """Move the time to the next timer; return it."""
         self._turns_now = 0
-        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        if not timers or (len(timers) == 1 and self.is_dead(timers[0])):
+        timers = self._scheduled
+        left_count = len(timers) - self._cancelled_count
+        if not left_count or (left_count == 1 and self.is_dead(timers[0][2])):
             raise DeadlockError(f"nothing can ever happen again; {describe_tasks(self)}")
-        self._now_s = max(self._now_s, timers[0].when())
-        if self._now_s > self._limit_s:
+        self._now_s = now_s = max(self._now_s + TURN_S, timers[0][0])
+        if now_s > self._limit_s:
             passed_s = self._limit_s - START_S
             self._now_s = self._limit_s
             raise TimeLimitError(
                 f"the limit of {passed_s:g} virtual seconds is reached; {describe_tasks(self)}"
             )
-
-    def _process_events(self, _events: Sequence[Any]) -> None:
-        """Do nothing: a simulated network calls the loop itself."""
-
-    def _write_to_self(self) -> None:
-        """Do nothing: no thread waits in a selector."""
+        return now_s
 
     # Tasks and futures -------------------------------------------------------------------------
 
@@ -332,6 +428,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def __del__(self) -> None:
         """Say nothing of a loop that was not closed: it holds nothing of the system."""
+
+
+def _do_nothing() -> None:
+    """Take the place of a call that was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
