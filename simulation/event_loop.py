@@ -56,10 +56,7 @@ class TimeLimitError(TimeoutError):
 class SimulatedTask(asyncio.Task[_T]):
     """A task that hashes by its number."""
 
-    def __init__(self, coroutine: Any, number: int, **options: Any) -> None:
-        # The constructor of asyncio's task registers it in a set.
-        self.number = number
-        super().__init__(coroutine, **options)
+    number: int
 
     def __hash__(self) -> int:
         return self.number
@@ -68,9 +65,7 @@ class SimulatedTask(asyncio.Task[_T]):
 class SimulatedFuture(asyncio.Future[_T]):
     """A future that hashes by its number."""
 
-    def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
-        self.number = number
-        super().__init__(loop=loop)
+    number: int
 
     def __hash__(self) -> int:
         return self.number
@@ -79,7 +74,7 @@ class SimulatedFuture(asyncio.Future[_T]):
 class SimulatedCall:
     """A call that the loop is going to make: what `call_soon` returns, with asyncio's methods."""
 
-    __slots__ = ("_is_cancelled", "args", "callback", "context")
+    __slots__ = ("args", "callback", "context", "is_cancelled")
 
     def __init__(
         self, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
@@ -87,27 +82,28 @@ class SimulatedCall:
         self.callback = callback
         self.args = args
         self.context = copy_context() if context is None else context
-        self._is_cancelled = False
+        self.is_cancelled = False
 
     def __repr__(self) -> str:
-        state = "cancelled" if self._is_cancelled else repr(self.callback)
+        state = "cancelled" if self.is_cancelled else repr(self.callback)
         return f"<{type(self).__name__} {state}>"
 
     def cancel(self) -> None:
         """Do not make the call, and keep nothing of it alive."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         self.callback, self.args = _do_nothing, ()
 
     def cancelled(self) -> bool:
         """Return whether it was cancelled."""
-        return self._is_cancelled
+        return self.is_cancelled
 
 
 class SimulatedTimer(SimulatedCall):
     """A call at a time: what `call_at` and `call_later` return."""
 
-    __slots__ = ("_loop", "_when_s", "is_waiting")
+    __slots__ = ("_when_s", "loop")
 
+    # All of it is here: most calls of a run are timers.
     def __init__(
         self,
         loop: "SimulatedLoop",
@@ -116,11 +112,13 @@ class SimulatedTimer(SimulatedCall):
         args: tuple[Any, ...],
         context: Context | None,
     ) -> None:
-        super().__init__(callback, args, context)
-        self._loop = loop
+        self.callback = callback
+        self.args = args
+        self.context = copy_context() if context is None else context
+        self.is_cancelled = False
         self._when_s = when_s
-        self.is_waiting = True
-        """Whether its time has not come."""
+        self.loop: SimulatedLoop | None = loop
+        """The loop, until the time has come."""
 
     def when(self) -> float:
         """Return its time, in seconds of the loop."""
@@ -128,30 +126,11 @@ class SimulatedTimer(SimulatedCall):
 
     def cancel(self) -> None:
         """Do not make the call, and keep nothing of it alive."""
-        if self.is_waiting and not self._is_cancelled:
-            self._loop.note_cancelled()
-        super().cancel()
-
-
-class LoopTimeline:
-    """The loop's time in ms since the epoch, for the network and the brokers."""
-
-    def __init__(self, loop: "SimulatedLoop") -> None:
-        self._loop = loop
-        self.call_soon = loop.call_soon
-
-    @property
-    def time_ms(self) -> int:
-        """The time now, in ms since the epoch."""
-        return self._loop.time_ms()
-
-    def at(self, time_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
-        """Call a function at a time, or soon if that has passed."""
-        return self._loop.call_at(START_S + (time_ms - START_MS) / 1000, callback)
-
-    def after(self, delay_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
-        """Call a function after a delay."""
-        return self._loop.call_later(delay_ms / 1000, callback)
+        loop, self.loop = self.loop, None
+        self.is_cancelled = True
+        self.callback, self.args = _do_nothing, ()
+        if loop is not None:
+            loop.note_cancelled()
 
 
 @dataclass(slots=True)
@@ -189,6 +168,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     _ready: deque[SimulatedCall]
     _scheduled: list[tuple[float, int, SimulatedTimer]]
     """The timers as a heap, by time and by the order in which they were set."""
+    _closed: bool
     _stopping: bool
     _check_closed: Callable[[], None]
 
@@ -197,7 +177,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now_s = START_S
         super().__init__()
         self._limit_s = START_S + limit_s
-        self.timeline = LoopTimeline(self)
         self.network: Network | None = None
         self.listeners: dict[tuple[str, int], Callable[[], Any]] = {}
         """The servers of `create_server` by host and port."""
@@ -222,8 +201,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Move the time as a blocking call does: nothing else happens until then."""
         self._now_s += max(0.0, delay_s)
 
+    @property
     def time_ms(self) -> int:
-        """Return the virtual time in ms since the epoch."""
+        """The virtual time in ms since the epoch."""
         return START_MS + int((self._now_s - START_S) * 1000 + 1e-6)
 
     # Calls -------------------------------------------------------------------------------------
@@ -232,7 +212,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> SimulatedCall:
         """Schedule a call for the next turn."""
-        self._check_closed()
+        if self._closed:
+            self._check_closed()
         call = SimulatedCall(callback, args, context)
         self._ready.append(call)
         return call
@@ -247,7 +228,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> SimulatedTimer:
         """Schedule a call after a delay in seconds."""
-        return self.call_at(self._now_s + delay, callback, *args, context=context)
+        if self._closed:
+            self._check_closed()
+        when_s = self._now_s + delay
+        timer = SimulatedTimer(self, when_s, callback, args, context)
+        heapq.heappush(self._scheduled, (when_s, next(self._numbers), timer))
+        return timer
 
     def call_at(  # type: ignore[override]
         self,
@@ -257,24 +243,33 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> SimulatedTimer:
         """Schedule a call at a time of `time()`."""
-        self._check_closed()
+        if self._closed:
+            self._check_closed()
         timer = SimulatedTimer(self, when, callback, args, context)
         heapq.heappush(self._scheduled, (when, next(self._numbers), timer))
         return timer
+
+    def at(self, time_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
+        """Call a function at a time in ms since the epoch, or soon if that has passed."""
+        return self.call_at(START_S + (time_ms - START_MS) / 1000, callback)
+
+    def after(self, delay_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
+        """Call a function after a delay in ms."""
+        return self.call_later(delay_ms / 1000, callback)
 
     def note_cancelled(self) -> None:
         """Count a timer that was cancelled; if most of them are, forget them."""
         self._cancelled_count += 1
         timers = self._scheduled
         if self._cancelled_count > CANCELLED_MAX and self._cancelled_count * 2 > len(timers):
-            timers[:] = [entry for entry in timers if not entry[2].cancelled()]
+            timers[:] = [entry for entry in timers if not entry[2].is_cancelled]
             heapq.heapify(timers)
             self._cancelled_count = 0
 
     def _run_once(self) -> None:
         """Take a turn: move the time, and make the calls that are due, but none that they add."""
         ready, timers = self._ready, self._scheduled
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2].is_cancelled:
             heapq.heappop(timers)
             self._cancelled_count -= 1
         now_s = self._now_s
@@ -294,10 +289,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         due_s = now_s + RESOLUTION_S
         while timers and timers[0][0] < due_s:
             timer = heapq.heappop(timers)[2]
-            if timer.cancelled():
+            if timer.is_cancelled:
                 self._cancelled_count -= 1
             else:
-                timer.is_waiting = False
+                timer.loop = None
                 ready.append(timer)
         for _ in range(len(ready)):
             call = ready.popleft()
@@ -336,7 +331,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> SimulatedTask[_T]:
         number = next(self._numbers)
         name = options.pop("name", None) or f"Task-{number}"
-        task: SimulatedTask[_T] = SimulatedTask(coroutine, number, loop=self, name=name, **options)
+        task: SimulatedTask[_T] = SimulatedTask.__new__(SimulatedTask)
+        task.number = number  # its `__init__` registers it in a set
+        task.__init__(coroutine, loop=self, name=name, **options)  # type: ignore[misc]
         process = CURRENT.get()
         if process is not None:
             process.note_task(task)
@@ -344,7 +341,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def create_future(self) -> asyncio.Future[Any]:
         """Return a future that hashes by its number."""
-        return SimulatedFuture(next(self._numbers), self)
+        future: SimulatedFuture[Any] = SimulatedFuture(loop=self)
+        future.number = next(self._numbers)
+        return future
 
     def run_in_executor(  # type: ignore[override]
         self, _executor: Any, func: Callable[[*_Ts], _T], *args: *_Ts

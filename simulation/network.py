@@ -411,8 +411,8 @@ class Network:
     def note(self, name: str, data: bytes) -> None:
         """Add received data to the digest of the world."""
         self.byte_count += len(data)
-        self._digest.update(f"{self.schedule.time_ms} {name} {len(data)} ".encode())
-        self._digest.update(data)
+        head = f"{self.schedule.time_ms} {name} {len(data)} "
+        self._digest.update(head.encode() + data)
 
     @property
     def digest(self) -> str:

@@ -56,10 +56,10 @@ class World:
         self._bugs: list[str] = []
         cluster_random = self.random_of("cluster")
         self.network = loop.network = Network(
-            loop.timeline, self.random_of("network"), conditions, _ignore, is_traced=False
+            loop, self.random_of("network"), conditions, _ignore, is_traced=False
         )
         self.network.accept = self._accept
-        self._clock = BrokerClock(read_ms=lambda: loop.timeline.time_ms)
+        self._clock = BrokerClock(read_ms=lambda: loop.time_ms)
         cluster = Cluster(
             BrokerConfig.from_overrides(config),
             brokers,
@@ -90,7 +90,7 @@ class World:
     @property
     def virtual_s(self) -> float:
         """The virtual seconds since the start."""
-        return (self.loop.timeline.time_ms - START_MS) / 1000
+        return (self.loop.time_ms - START_MS) / 1000
 
     def run(self, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine in this world to its end, and return its result.

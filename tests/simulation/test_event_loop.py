@@ -17,7 +17,7 @@ def loop() -> SimulatedLoop:
     loop = SimulatedLoop(limit_s=100_000)
     conditions = NetworkConditions(delay_ms_max=5, split_chance=0.3, unread_bytes_max=1 << 20)
     loop.network = Network(
-        loop.timeline, Random(1), conditions, lambda _line: None, is_traced=False
+        loop, Random(1), conditions, lambda _line: None, is_traced=False
     )
     loop.network.accept = loop.accept
     return loop
