@@ -35,6 +35,7 @@ TURNS_MAX = 1_000_000
 """Turns of the loop without one that waits, after which it is taken for an endless loop."""
 COLLECTION_TURNS = 100_000
 """Turns of the loop between two runs of the garbage collector, which runs at no other time."""
+NS_PER_S = 1_000_000_000
 RESOLUTION_S = 1e-9
 """Timers that are due within this time run in one turn."""
 CANCELLED_MAX = 100
@@ -201,10 +202,15 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Move the time as a blocking call does: nothing else happens until then."""
         self._now_s += max(0.0, delay_s)
 
-    @property
-    def time_ms(self) -> int:
-        """The virtual time in ms since the epoch."""
+    def now_ms(self) -> int:
+        """Return the virtual time in ms since the epoch."""
         return START_MS + int((self._now_s - START_S) * 1000 + 1e-6)
+
+    time_ms = property(now_ms)
+
+    def now_ns(self) -> int:
+        """Return the virtual time in nanoseconds."""
+        return int(self._now_s * NS_PER_S)
 
     # Calls -------------------------------------------------------------------------------------
 
@@ -251,7 +257,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def at(self, time_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
         """Call a function at a time in ms since the epoch, or soon if that has passed."""
-        return self.call_at(START_S + (time_ms - START_MS) / 1000, callback)
+        when_s = START_S + (time_ms - START_MS) / 1000
+        timer = SimulatedTimer(self, when_s, callback, (), None)
+        heapq.heappush(self._scheduled, (when_s, next(self._numbers), timer))
+        return timer
 
     def after(self, delay_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
         """Call a function after a delay in ms."""
@@ -266,60 +275,73 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             heapq.heapify(timers)
             self._cancelled_count = 0
 
-    def _run_once(self) -> None:
-        """Take a turn: move the time, and make the calls that are due, but none that they add."""
-        ready, timers = self._ready, self._scheduled
-        while timers and timers[0][2].is_cancelled:
-            heapq.heappop(timers)
-            self._cancelled_count -= 1
-        now_s = self._now_s
-        if ready or self._stopping or (timers and timers[0][0] <= now_s):
-            self._now_s = now_s = now_s + TURN_S
-            self._turns_now += 1
-            if self._turns_now > TURNS_MAX:
-                raise DeadlockError(
-                    f"tasks run without end: {TURNS_MAX} turns of the event loop without one that"
-                    f" waits for a timer; {describe_tasks(self)}"
-                )
-        else:
-            now_s = self._wait()
-        self._turn_count += 1
-        if self._turn_count % COLLECTION_TURNS == 0:
-            gc.collect()
-        due_s = now_s + RESOLUTION_S
-        while timers and timers[0][0] < due_s:
-            timer = heapq.heappop(timers)[2]
-            if timer.is_cancelled:
-                self._cancelled_count -= 1
-            else:
-                timer.loop = None
-                ready.append(timer)
-        for _ in range(len(ready)):
-            call = ready.popleft()
-            try:
-                call.context.run(call.callback, *call.args)
-            except (SystemExit, KeyboardInterrupt):
-                raise
-            except BaseException as error:  # noqa: BLE001 - as asyncio's own
-                self.call_exception_handler(
-                    {"message": f"Exception in {call!r}", "exception": error, "handle": call}
-                )
+    # Hot path: inlined on purpose.
+    def _run_once(self) -> None:  # noqa: C901, PLR0912
+        """Take turns until `stop` is called.
 
-    def _wait(self) -> float:
-        """Move the time to the next timer; return it."""
-        self._turns_now = 0
+        A turn moves the time, and makes the calls that are due, but none of those that they add.
+        """
+        ready, timers = self._ready, self._scheduled
+        while True:
+            while timers and timers[0][2].is_cancelled:
+                heapq.heappop(timers)
+                self._cancelled_count -= 1
+            now_s = self._now_s
+            if ready or self._stopping or (timers and timers[0][0] <= now_s):
+                now_s += TURN_S
+                self._turns_now += 1
+                if self._turns_now > TURNS_MAX:
+                    raise DeadlockError(
+                        f"tasks run without end: {TURNS_MAX} turns of the event loop without one"
+                        f" that waits for a timer; {describe_tasks(self)}"
+                    )
+            else:
+                if len(timers) - self._cancelled_count < 2:
+                    self._check_life()
+                self._turns_now = 0
+                now_s = max(now_s + TURN_S, timers[0][0])
+                if now_s > self._limit_s:
+                    self._end()
+            self._now_s = now_s
+            self._turn_count += 1
+            if self._turn_count % COLLECTION_TURNS == 0:
+                gc.collect()
+            due_s = now_s + RESOLUTION_S
+            while timers and timers[0][0] < due_s:
+                timer = heapq.heappop(timers)[2]
+                if timer.is_cancelled:
+                    self._cancelled_count -= 1
+                else:
+                    timer.loop = None
+                    ready.append(timer)
+                del timer  # nothing is kept alive for longer than asyncio's loop does
+            for _ in range(len(ready)):
+                call = ready.popleft()
+                try:
+                    call.context.run(call.callback, *call.args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:  # noqa: BLE001 - as asyncio's own
+                    self.call_exception_handler(
+                        {"message": f"Exception in {call!r}", "exception": error, "handle": call}
+                    )
+                del call
+            if self._stopping:
+                return
+
+    def _check_life(self) -> None:
+        """Raise a DeadlockError if the last timer does nothing, or if there is none."""
         timers = self._scheduled
-        left_count = len(timers) - self._cancelled_count
-        if not left_count or (left_count == 1 and self.is_dead(timers[0][2])):
+        if not timers or self.is_dead(timers[0][2]):
             raise DeadlockError(f"nothing can ever happen again; {describe_tasks(self)}")
-        self._now_s = now_s = max(self._now_s + TURN_S, timers[0][0])
-        if now_s > self._limit_s:
-            passed_s = self._limit_s - START_S
-            self._now_s = self._limit_s
-            raise TimeLimitError(
-                f"the limit of {passed_s:g} virtual seconds is reached; {describe_tasks(self)}"
-            )
-        return now_s
+
+    def _end(self) -> None:
+        """Raise a TimeLimitError."""
+        passed_s = self._limit_s - START_S
+        self._now_s = self._limit_s
+        raise TimeLimitError(
+            f"the limit of {passed_s:g} virtual seconds is reached; {describe_tasks(self)}"
+        )
 
     # Tasks and futures -------------------------------------------------------------------------
 
