@@ -155,15 +155,15 @@ class Stream:
             piece = queue.popleft()[1]
             if piece is None:
                 queue.clear()
-                self._take(pieces)
+                if pieces:
+                    self._take(pieces)
                 self._end()
                 return
             pieces.append(piece)
-        self._take(pieces)
+        if pieces:
+            self._take(pieces)
 
     def _take(self, pieces: list[bytes]) -> None:
-        if not pieces:
-            return
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self.unread_bytes -= len(data)
         self._network.note(self.name, data)
@@ -184,7 +184,6 @@ class ServerTransport:
         """When each response was written, as long as frames are complete."""
         self.lost_ms: int | None = None
         """When the server has lost the connection."""
-        link.down.on_drained = self._on_drained
 
     def get_extra_info(self, name: str) -> Any:
         """Return the client's address or user."""
@@ -220,6 +219,7 @@ class ServerTransport:
             and self._link.down.unread_bytes > self._link.network.conditions.unread_bytes_max
         ):
             self._is_full = True
+            self._link.down.on_drained = self._on_drained
             self._protocol.pause_writing()
 
     def _on_drained(self) -> None:
@@ -411,8 +411,8 @@ class Network:
     def note(self, name: str, data: bytes) -> None:
         """Add received data to the digest of the world."""
         self.byte_count += len(data)
-        self._digest.update(f"{self.schedule.time_ms} {name} {len(data)} ".encode())
-        self._digest.update(data)
+        head = f"{self.schedule.time_ms} {name} {len(data)} "
+        self._digest.update(head.encode() + data)
 
     @property
     def digest(self) -> str:
