@@ -44,7 +44,7 @@ SLOW: list[dict[str, Any]] = [
 
 @pytest.fixture
 def broker() -> Iterator[BrokerThread]:
-    with BrokerThread(3) as kafka_in_thread:
+    with BrokerThread(3, **{"journal.enable": "true"}) as kafka_in_thread:
         yield kafka_in_thread
     # A client that was cut off leaves sockets to the garbage collector, which warns of them.
     gc.collect()
