@@ -45,7 +45,7 @@ var ofEnvironment = lending{place: make(chan struct{}, 1)}
 // The cluster ends with Close, and with the program.
 func New(ctx context.Context, opts ...Option) (*Cluster, error) {
 	c := &Cluster{options: optionsOf(opts), running: context.Background(), stop: func() {}, lending: &ofEnvironment}
-	servers, url := c.options.servers, c.options.adminURL
+	servers, url := os.Getenv("MOCK_KAFKA_BOOTSTRAP_SERVERS"), os.Getenv("MOCK_KAFKA_ADMIN_URL")
 	if servers == "" && url == "" {
 		c.lending = &lending{place: make(chan struct{}, 1)}
 		return c, c.start(ctx)
@@ -128,54 +128,13 @@ func (l *logTail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-var errNoProgram = errors.New(`mock-kafka: there is no cluster, and no program that starts one. Looked for
-- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL
-- a command in the options
-- a command in MOCK_KAFKA_COMMAND
-- mock-kafka, uvx, docker and podman on the PATH
-Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka`)
-
-// An Option configures a cluster that starts.
-type Option func(*options)
-
-type options struct {
-	brokers           int
-	config            map[string]string
-	command           []string
-	isAudited         bool
-	ports             string // of a reset
-	servers, adminURL string // of the environment
-}
-
 func optionsOf(opts []Option) options {
-	o := options{config: map[string]string{}, command: wordsOf(os.Getenv("MOCK_KAFKA_COMMAND")),
-		servers: os.Getenv("MOCK_KAFKA_BOOTSTRAP_SERVERS"), adminURL: os.Getenv("MOCK_KAFKA_ADMIN_URL")}
+	o := options{config: map[string]string{}, command: wordsOf(os.Getenv("MOCK_KAFKA_COMMAND"))}
 	for _, option := range opts {
 		option(&o)
 	}
 	return o
 }
-
-// WithBrokers starts this many brokers, with the node ids 1, 2 and so on.
-func WithBrokers(count int) Option { return func(o *options) { o.brokers = count } }
-
-// WithConfig sets a key of the brokers, such as WithConfig("num.partitions", 6).
-func WithConfig(key string, value any) Option {
-	return func(o *options) { o.config[key] = fmt.Sprint(value) }
-}
-
-// WithCommand starts another program than mock-kafka. It gets the arguments of `mock-kafka` behind these.
-func WithCommand(command ...string) Option { return func(o *options) { o.command = command } }
-
-// WithAudit fails a test if its cluster lost, duplicated or reordered records that it has acknowledged.
-// What an unclean election or a truncation lost is no reason.
-func WithAudit() Option {
-	return func(o *options) { o.config["audit.enable"], o.isAudited = "true", true }
-}
-
-// WithNewPorts moves the brokers to new ports before each test. Clients that a test did not close then
-// reach no cluster of a later test.
-func WithNewPorts() Option { return func(o *options) { o.ports = "new" } }
 
 // serveCommand returns the command that starts a cluster, by the first program that is there.
 func (o *options) serveCommand() ([]string, error) {
@@ -191,7 +150,7 @@ func (o *options) serveCommand() ([]string, error) {
 		}
 		return o.withArguments(program, 0, 0), nil
 	}
-	return nil, errNoProgram
+	return nil, errors.New("mock-kafka: " + noProgram)
 }
 
 // wordsOf splits a command as a shell does: at spaces outside of quotes.
@@ -206,13 +165,7 @@ func wordsOf(command string) []string {
 func (o *options) withArguments(program []string, port, adminPort int) []string {
 	command := slices.Concat(program, []string{"serve", "--port", fmt.Sprint(port), "--admin-port", fmt.Sprint(adminPort),
 		"--until-stdin-closes", "--log-level", "warning"})
-	if o.brokers > 0 {
-		command = append(command, "--brokers", fmt.Sprint(o.brokers))
-	}
-	for key, value := range o.config {
-		command = append(command, "-o", key+"="+value)
-	}
-	return command
+	return append(command, o.arguments()...)
 }
 
 // containerCommand maps each port to the same one of this host: what brokers advertise is right then.

@@ -43,6 +43,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ func Start(t testing.TB, opts ...Option) *Kafka {
 func take(opts []Option) (*Cluster, error) {
 	pool.Lock()
 	for i, c := range pool.idle {
-		if c.running.Err() == nil && reflect.DeepEqual(c.options, optionsOf(opts)) {
+		isSame := c.lending != &ofEnvironment && reflect.DeepEqual(c.options, optionsOf(opts))
+		if isSame && c.running.Err() == nil && os.Getenv("MOCK_KAFKA_ADMIN_URL") == "" {
 			pool.idle = slices.Delete(pool.idle, i, i+1)
 			pool.Unlock()
 			return c, nil
@@ -132,7 +134,7 @@ func (c *Cluster) For(t testing.TB) *Kafka {
 
 // end checks the audit, and describes a failure.
 func (k *Kafka) end() {
-	if k.Cluster.options.isAudited && k.Cluster.running.Err() == nil {
+	if k.Cluster.options.audit && k.Cluster.running.Err() == nil {
 		report, err := k.Admin.GetAudit(context.Background())
 		k.check(err)
 		for _, found := range report.Findings {
@@ -176,10 +178,11 @@ func (k Kafka) Within(timeout time.Duration) *Kafka { k.timeout = timeout; retur
 // Reset restores the state after the start, and closes all connections. Each test begins with it.
 func (k *Kafka) Reset() {
 	k.t.Helper()
-	k.check(k.Admin.Reset(context.Background(), ResetBody{Ports: k.Cluster.options.ports}))
-	if k.Cluster.options.ports == "" {
+	if !k.Cluster.options.newPorts {
+		k.check(k.Admin.Reset(context.Background(), ResetBody{}))
 		return
 	}
+	k.check(k.Admin.Reset(context.Background(), ResetBody{Ports: "new"}))
 	brokers, err := k.Admin.ListBrokers(context.Background())
 	k.check(err)
 	var addresses []string

@@ -7,9 +7,74 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
+
+// noProgram is the reason why no cluster starts.
+const noProgram = "there is no cluster, and no program that starts one. Looked for\n- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n- a command in the options\n- a command in MOCK_KAFKA_COMMAND\n- mock-kafka, uvx, docker and podman on the PATH\nInstall it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka"
+
+// An Option configures a cluster that starts.
+type Option func(*options)
+
+type options struct {
+	brokers  int
+	config   map[string]string
+	command  []string
+	audit    bool
+	newPorts bool
+}
+
+// WithBrokers starts this many brokers, with the node ids 1, 2 and so on.
+func WithBrokers(count int) Option {
+	return func(o *options) {
+		o.brokers = count
+	}
+}
+
+// WithConfig sets a key of the brokers, such as `num.partitions` to 6.
+func WithConfig(key string, value any) Option {
+	return func(o *options) {
+		o.config[key] = fmt.Sprint(value)
+	}
+}
+
+// WithCommand starts another program than mock-kafka. It gets the arguments of `mock-kafka`
+// behind these.
+func WithCommand(words ...string) Option {
+	return func(o *options) {
+		o.command = words
+	}
+}
+
+// WithAudit fails a test at its end if its cluster lost, duplicated or reordered records that it
+// has acknowledged. What an unclean election or a truncation lost is no reason.
+func WithAudit() Option {
+	return func(o *options) {
+		o.audit = true
+		o.config["audit.enable"] = "true"
+	}
+}
+
+// WithNewPorts moves the brokers to new ports before each test. Clients that a test did not close
+// then reach no cluster of a later test.
+func WithNewPorts() Option {
+	return func(o *options) {
+		o.newPorts = true
+	}
+}
+
+// arguments returns the arguments of the program.
+func (o *options) arguments() (found []string) {
+	if o.brokers > 0 {
+		found = append(found, "--brokers", fmt.Sprint(o.brokers))
+	}
+	for key, value := range o.config {
+		found = append(found, "-o", key+"="+value)
+	}
+	return found
+}
 
 // When says which requests a fault rule matches, and on which of these it fires; see
 // docs/faults.md. It may have the fields of further actions. An empty one is every request.
@@ -529,8 +594,8 @@ func (k *Kafka) Records(topic string) (found []Record) {
 }
 
 // ProduceRecords stores records with their keys, headers and timestamps, as a producer with
-// acks=all does, and returns them. Their keys decide on the partition. No quota is charged, and
-// no fault fires. A missing topic is created, as by a producer.
+// acks=all does, and returns them. Their keys decide on partitions that are not given. No quota
+// is charged, and no fault fires. A missing topic is created, as by a producer.
 func (k *Kafka) ProduceRecords(topic string, records ...Record) []Record {
 	k.t.Helper()
 	var body RecordsBody

@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 use std::fmt;
 use std::io::Read;
 use std::time::Duration;
-use ureq::{http::Request, Agent};
+use ureq::{http::Request, Agent, Body};
 
 /// The result of each method.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -51,9 +51,9 @@ pub struct Admin {
 impl Admin {
     /// Returns a client of the port at `http://HOST:PORT`, with a token if `broker.admin.token` is set.
     pub fn new(url: &str, token: Option<String>) -> Self {
-        let longer_than_any_operation = Some(Duration::from_secs(660));
-        let settings = Agent::config_builder().http_status_as_error(false);
-        let agent = settings.timeout_global(longer_than_any_operation).build().into();
+        let longer_than_any_operation = Duration::from_secs(660);
+        let agent = Agent::config_builder().http_status_as_error(false);
+        let agent = agent.timeout_global(Some(longer_than_any_operation)).build().into();
         Admin { url: url.trim_end_matches('/').into(), token, agent }
     }
 
@@ -70,49 +70,36 @@ impl Admin {
         query: Option<&impl Serialize>,
         body: Option<&impl Serialize>,
     ) -> Result<T> {
-        self.decoded(method, path, json!(query), json!(body))
+        let text = self.bytes(method, path, json!(query), json!(body))?;
+        let json: &[u8] = if text.is_empty() { b"null" } else { &text };
+        serde_json::from_slice(json).map_err(|error| self.no_response(method, path, error))
     }
 
-    pub(crate) fn decoded<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        query: Value,
-        body: Value,
-    ) -> Result<T> {
-        let text = self.bytes(method, path, query, body)?;
-        let json: &[u8] = if text.is_empty() { b"null" } else { &text };
-        serde_json::from_slice(json).map_err(|error| Error::NoResponse(format!("{method} {path}: {error}")))
+    fn no_response(&self, method: &str, path: &str, error: impl fmt::Display) -> Error {
+        Error::NoResponse(format!("{method} {}{path}: {error}", self.url))
     }
 
     pub(crate) fn bytes(&self, method: &str, path: &str, query: Value, body: Value) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        let read = self.stream(method, path, query, body)?.read_to_end(&mut text);
-        read.map_err(|error| Error::NoResponse(format!("{method} {path}: {error}"))).map(|_| text)
+        let read = self.open(method, path, query, body)?.as_reader().read_to_end(&mut text);
+        read.map(|_| text).map_err(|error| self.no_response(method, path, error))
     }
 
-    pub(crate) fn stream(
-        &self,
-        method: &str,
-        path: &str,
-        query: Value,
-        body: Value,
-    ) -> Result<Box<dyn Read>> {
+    pub(crate) fn open(&self, method: &str, path: &str, query: Value, body: Value) -> Result<Body> {
+        let escaped = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let value_of = |value: &Value| escaped(value.as_str().unwrap_or(&value.to_string()));
         let fields = query.as_object().into_iter().flatten();
-        let parameters: String = fields
-            .map(|(name, value)| format!("{name}={}&", escaped(value.as_str().unwrap_or(&value.to_string()))))
-            .collect();
+        let parameters: String = fields.map(|(name, value)| format!("{name}={}&", value_of(value))).collect();
         let mut request = Request::builder().method(method).uri(format!("{}{path}?{parameters}", self.url));
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let content = if body.is_null() { String::new() } else { body.to_string() };
-        let response = request.body(content).map_err(ureq::Error::from).and_then(|one| self.agent.run(one));
-        let response =
-            response.map_err(|error| Error::NoResponse(format!("{method} {}{path}: {error}", self.url)))?;
+        let sent = request.body(content).map_err(ureq::Error::from).and_then(|one| self.agent.run(one));
+        let response = sent.map_err(|error| self.no_response(method, path, error))?;
         let status = response.status();
         if status.is_success() {
-            return Ok(Box::new(response.into_body().into_reader()));
+            return Ok(response.into_body());
         }
         let text = response.into_body().read_to_string().unwrap_or_default();
         let mut problem: ProblemDocument = serde_json::from_str(&text).unwrap_or_default();
@@ -124,9 +111,4 @@ impl Admin {
             status => Error::Refused { status, problem: Box::new(problem) },
         })
     }
-}
-
-/// Returns a value as a part of a path or a query.
-pub(crate) fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

@@ -1,5 +1,5 @@
-use crate::{Admin, Error, Result, VERSION};
-use std::collections::BTreeMap;
+use crate::generated::NO_PROGRAM;
+use crate::{Admin, Builder, Error, Result, VERSION};
 use std::env;
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read};
@@ -10,66 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const START_TIMEOUT: Duration = Duration::from_secs(30);
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-
-const NO_PROGRAM: &str = "there is no cluster, and no program that starts one. Looked for
-- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL
-- a command in the options
-- a command in MOCK_KAFKA_COMMAND
-- mock-kafka, uvx, docker and podman on the PATH
-Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
-
-/// The settings of a cluster.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[must_use]
-pub struct Builder {
-    brokers: Option<u16>,
-    config: BTreeMap<String, String>,
-    command: Vec<String>,
-    pub(crate) is_audited: bool,
-    pub(crate) has_new_ports: bool,
-}
-
 impl Builder {
-    /// Starts this many brokers, with the node ids 1, 2 and so on.
-    pub fn brokers(mut self, count: u16) -> Self {
-        self.brokers = Some(count);
-        self
-    }
-
-    /// Sets a key of the brokers, such as `config("num.partitions", 6)`.
-    pub fn config(mut self, key: &str, value: impl Display) -> Self {
-        self.config.insert(key.into(), value.to_string());
-        self
-    }
-
-    /// Starts another program than mock-kafka. It gets the arguments of `mock-kafka` behind these.
-    pub fn command<T: Into<String>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
-        self.command = command.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Panics at the end of the test if the cluster lost, duplicated or reordered records that it has acknowledged. What
-    /// an unclean election or a truncation lost is no reason.
-    pub fn audit(mut self) -> Self {
-        self.is_audited = true;
-        self.config("audit.enable", true)
-    }
-
-    /// Moves the brokers to new ports before each test. Clients that a test did not close then reach no later cluster.
-    pub fn new_ports(mut self) -> Self {
-        self.has_new_ports = true;
-        self
-    }
-
     /// Starts the first program that is there. Returns it with its command.
     fn spawn(&self) -> Result<(Child, String)> {
         let of_environment = words_of(&variable("MOCK_KAFKA_COMMAND").unwrap_or_default());
         let explicit = if self.command.is_empty() { &of_environment } else { &self.command };
         if let Some(program) = explicit.first() {
-            let started = self.run(explicit, 0);
-            return started.map_err(|error| not_started(format_args!("{program}: {error}")));
+            return self.run(explicit, 0).map_err(|error| not_started(format_args!("{program}: {error}")));
         }
         let count = self.brokers.unwrap_or(1) + 1;
         let first = (0..100).find_map(|_| free_ports(count));
@@ -90,11 +37,10 @@ impl Builder {
         let mut command = Command::new(&program[0]);
         let (admin_port, port) = (port.to_string(), (port + u16::from(port > 0)).to_string());
         command.args(&program[1..]).args(["serve", "--port", &port, "--admin-port", &admin_port]);
-        command.args(["--until-stdin-closes", "--log-level", "warning"]);
-        command.args(self.brokers.iter().flat_map(|count| ["--brokers".into(), count.to_string()]));
-        command.args(self.config.iter().flat_map(|(key, value)| ["-o".into(), format!("{key}={value}")]));
+        command.args(["--until-stdin-closes", "--log-level", "warning"]).args(self.arguments());
         // These variables are for brokers that are started by hand.
-        for (name, _) in env::vars().filter(|(name, _)| name.starts_with("MOCK_KAFKA_")) {
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MOCK_KAFKA_"))
+        {
             command.env_remove(name);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -111,112 +57,91 @@ pub(crate) struct Cluster {
     pub bootstrap_servers: String,
     pub admin: Admin,
     pub settings: Builder,
-    process: Option<Process>,
+    /// Nothing is written to its input. It closes with this process, also if that is killed, and ends the cluster.
+    child: Option<Child>,
+    /// The newest lines that the process has logged.
+    pub log: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Cluster {
     /// Returns the cluster that the environment names, if it does.
     pub fn of_environment(settings: &Builder) -> Result<Option<Cluster>> {
-        let (servers, url) = (variable("MOCK_KAFKA_BOOTSTRAP_SERVERS"), variable("MOCK_KAFKA_ADMIN_URL"));
-        let (Some(bootstrap_servers), Some(url)) = (&servers, &url) else {
+        let addresses = (variable("MOCK_KAFKA_BOOTSTRAP_SERVERS"), variable("MOCK_KAFKA_ADMIN_URL"));
+        let (Some(bootstrap_servers), Some(url)) = addresses else {
             let both = "set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none";
-            return if servers == url { Ok(None) } else { Err(Error::NotStarted(both.into())) };
+            return if addresses == (None, None) { Ok(None) } else { Err(Error::NotStarted(both.into())) };
         };
-        let cluster = Cluster::new(bootstrap_servers, url, settings.clone(), None);
-        let count = cluster.admin.list_brokers()?.len();
-        match settings.brokers {
-            Some(brokers) if usize::from(brokers) != count => Err(Error::NotStarted(format!(
-                "the cluster at {url} has {count} brokers, and the test asks for {brokers}"
-            ))),
-            _ => Ok(Some(cluster)),
+        let admin = Admin::new(&url, settings.config.get("broker.admin.token").cloned());
+        let count = admin.list_brokers()?.len();
+        let brokers = settings.brokers.map_or(count, usize::from);
+        if brokers != count {
+            let text = format!("the cluster at {url} has {count} brokers, and the test asks for {brokers}");
+            return Err(Error::NotStarted(text));
         }
-    }
-
-    fn new(bootstrap_servers: &str, url: &str, settings: Builder, process: Option<Process>) -> Cluster {
-        let admin = Admin::new(url, settings.config.get("broker.admin.token").cloned());
-        Cluster { bootstrap_servers: bootstrap_servers.into(), admin, settings, process }
+        let (settings, log) = (settings.clone(), Arc::default());
+        Ok(Some(Cluster { bootstrap_servers, admin, settings, child: None, log }))
     }
 
     pub fn start(settings: Builder) -> Result<Cluster> {
         let (mut child, command) = settings.spawn()?;
-        let (output, errors) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
-        let mut process = Process { child, log: Default::default() };
+        let (output, mut errors) =
+            (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let (sender, lines) = channel();
         thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(std::result::Result::ok) {
-                let _ = sender.send(line); // nobody reads those behind the first ones
+            let lines = BufReader::new(output).lines().map_while(std::result::Result::ok);
+            // A container listens on all of its addresses. Nobody reads what is behind the first lines.
+            lines.for_each(|line| drop(sender.send(line.replace("0.0.0.0:", "127.0.0.1:"))));
+        });
+        let log: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let tail = log.clone();
+        let log_thread = thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = errors.read(&mut buffer) {
+                let mut text = tail.lock().unwrap();
+                text.extend_from_slice(&buffer[..count]);
+                let excess = text.len().saturating_sub(64 << 10);
+                text.drain(..excess);
             }
         });
-        let tail = process.log.clone();
-        let log_thread = thread::spawn(move || keep_tail(errors, &tail));
-        let mut printed = BTreeMap::new();
-        let end = Instant::now() + START_TIMEOUT;
-        while !printed.contains_key("admin.url") {
-            let reason = match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(line) => {
-                    // A container listens on all of its addresses.
-                    let line = line.replace("0.0.0.0:", "127.0.0.1:");
-                    printed.extend(
-                        line.split_once('=').map(|(key, value)| (key.to_string(), value.to_string())),
-                    );
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) => format!("no address in {START_TIMEOUT:?}"),
-                Err(RecvTimeoutError::Disconnected) => {
+        let (mut printed, end) = (Vec::new(), Instant::now() + Duration::from_secs(30));
+        while !printed.iter().any(|line: &String| line.starts_with("admin.url=")) {
+            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => printed.push(line),
+                Err(reason) => {
+                    let _ = (reason == RecvTimeoutError::Timeout).then(|| child.kill());
+                    let status = child.wait().map(|status| status.to_string()).unwrap_or_default();
                     let _ = log_thread.join();
-                    process.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+                    let text = text_of(&log);
+                    return Err(not_started(format_args!("{command}: {status}, {reason}\n{text}")));
                 }
-            };
-            return Err(not_started(format_args!("{command}: {reason}\n{}", process.log())));
+            }
         }
-        let servers = printed.remove("bootstrap.servers").unwrap_or_default();
-        Ok(Cluster::new(&servers, &printed["admin.url"], settings, Some(process)))
+        let value = |key| printed.iter().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        let admin = Admin::new(value("admin.url="), settings.config.get("broker.admin.token").cloned());
+        let bootstrap_servers = value("bootstrap.servers=").into();
+        Ok(Cluster { bootstrap_servers, admin, settings, child: Some(child), log })
     }
 
     /// Whether this crate has started it, and it has not ended.
     pub fn is_running(&mut self) -> bool {
-        self.process.as_mut().is_some_and(|process| matches!(process.child.try_wait(), Ok(None)))
-    }
-
-    /// The newest lines that the process has logged.
-    pub fn log(&self) -> String {
-        self.process.as_ref().map(Process::log).unwrap_or_default()
+        matches!(self.child.as_mut().map(Child::try_wait), Some(Ok(None)))
     }
 }
 
-/// Nothing is written to the input of the process. It closes with this one, also if that is killed, and ends the cluster.
-struct Process {
-    child: Child,
-    log: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Process {
-    fn log(&self) -> String {
-        String::from_utf8_lossy(&self.log.lock().unwrap()).trim().into()
-    }
-}
-
-impl Drop for Process {
+impl Drop for Cluster {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        let end = Instant::now() + STOP_TIMEOUT;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+        drop(self.child.as_mut().map(|child| child.stdin.take()));
+        let end = Instant::now() + Duration::from_secs(5);
+        while self.is_running() && Instant::now() < end {
             thread::sleep(Duration::from_millis(10));
         }
-        let _ = self.child.kill(); // has no effect if it has ended
-        let _ = self.child.wait();
+        // This has no effect if it has ended.
+        let _ = self.child.as_mut().map(|child| child.kill().and(child.wait()));
     }
 }
 
-/// Keeps the last 64 KiB.
-fn keep_tail(mut errors: impl Read, tail: &Mutex<Vec<u8>>) {
-    let mut buffer = [0; 4096];
-    while let Ok(count @ 1..) = errors.read(&mut buffer) {
-        let mut text = tail.lock().unwrap();
-        text.extend_from_slice(&buffer[..count]);
-        let excess = text.len().saturating_sub(64 << 10);
-        text.drain(..excess);
-    }
+pub(crate) fn text_of(log: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&log.lock().unwrap()).trim().into()
 }
 
 /// Returns the variable, unless it is empty.
@@ -235,8 +160,7 @@ fn words_of(command: &str) -> Vec<String> {
             _ => words.last_mut().expect("a word").push(letter),
         }
     }
-    words.retain(|word| !word.is_empty());
-    words
+    words.into_iter().filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns the first of `count` free ports in a row.

@@ -1,10 +1,12 @@
 // Made by `generate` from clients/openapi.json and clients/methods.json. Do not edit.
 
-use crate::{escaped, Admin, Error, MockKafka, Result};
+use crate::{Admin, Error, MockKafka, Result};
 use base64::prelude::{Engine, BASE64_STANDARD};
+use percent_encoding::{utf8_percent_encode, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -3436,7 +3438,7 @@ impl Admin {
     ///
     /// It sends `GET /healthz`.
     pub fn get_health(&self) -> Result<HealthView> {
-        self.decoded("GET", "/healthz", Value::Null, Value::Null)
+        self.send("GET", "/healthz", None::<&()>, None::<&()>)
     }
 
     /// Return the measurements of quotas in Prometheus' text format.
@@ -3453,7 +3455,7 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/acls`.
     pub fn remove_acls(&self, query: &RemoveAclsQuery) -> Result<Vec<AclBody>> {
-        self.decoded("DELETE", "/v1/acls", json!(query), Value::Null)
+        self.send("DELETE", "/v1/acls", Some(query), None::<&()>)
     }
 
     /// List the rules that fit, as DescribeAcls shows them; none without an authorizer.
@@ -3463,14 +3465,14 @@ impl Admin {
     ///
     /// It sends `GET /v1/acls`.
     pub fn list_acls(&self, query: &ListAclsQuery) -> Result<Vec<AclBody>> {
-        self.decoded("GET", "/v1/acls", json!(query), Value::Null)
+        self.send("GET", "/v1/acls", Some(query), None::<&()>)
     }
 
     /// Add rules, all of them or none; they apply from the next request on.
     ///
     /// It sends `POST /v1/acls`.
     pub fn add_acls(&self, body: &AclsBody) -> Result<Vec<AclBody>> {
-        self.decoded("POST", "/v1/acls", Value::Null, json!(body))
+        self.send("POST", "/v1/acls", None::<&()>, Some(body))
     }
 
     /// List what a principal may do with a resource, and why.
@@ -3480,7 +3482,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/acls/decisions`.
     pub fn list_decisions(&self, query: &ListDecisionsQuery) -> Result<Vec<DecisionView>> {
-        self.decoded("GET", "/v1/acls/decisions", json!(query), Value::Null)
+        self.send("GET", "/v1/acls/decisions", Some(query), None::<&()>)
     }
 
     /// Compare the acknowledgements that were sent with the logs.
@@ -3489,14 +3491,14 @@ impl Admin {
     ///
     /// It sends `GET /v1/audit`.
     pub fn get_audit(&self) -> Result<AuditView> {
-        self.decoded("GET", "/v1/audit", Value::Null, Value::Null)
+        self.send("GET", "/v1/audit", None::<&()>, None::<&()>)
     }
 
     /// List all brokers with their state.
     ///
     /// It sends `GET /v1/brokers`.
     pub fn list_brokers(&self) -> Result<Vec<BrokerView>> {
-        self.decoded("GET", "/v1/brokers", Value::Null, Value::Null)
+        self.send("GET", "/v1/brokers", None::<&()>, None::<&()>)
     }
 
     /// Add a broker on a new port; it leads new partitions and those that are moved to it.
@@ -3505,7 +3507,7 @@ impl Admin {
     ///
     /// It sends `POST /v1/brokers`.
     pub fn add_broker(&self, body: &NewBrokerBody) -> Result<BrokerView> {
-        self.decoded("POST", "/v1/brokers", Value::Null, json!(body))
+        self.send("POST", "/v1/brokers", None::<&()>, Some(body))
     }
 
     /// Stop a broker and unregister it: leaders move, and Metadata no longer lists it.
@@ -3514,7 +3516,7 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/brokers/{node_id}`.
     pub fn decommission_broker(&self, node_id: i64) -> Result<()> {
-        self.decoded("DELETE", &format!("/v1/brokers/{}", node_id), Value::Null, Value::Null)
+        self.send("DELETE", &format!("/v1/brokers/{}", node_id), None::<&()>, None::<&()>)
     }
 
     /// Advertise another address, such as the mapped port of a container.
@@ -3523,21 +3525,21 @@ impl Admin {
     ///
     /// It sends `PUT /v1/brokers/{node_id}/advertised`.
     pub fn advertise_address(&self, node_id: i64, body: &AdvertisedBody) -> Result<BrokerView> {
-        self.decoded("PUT", &format!("/v1/brokers/{}/advertised", node_id), Value::Null, json!(body))
+        self.send("PUT", &format!("/v1/brokers/{}/advertised", node_id), None::<&()>, Some(body))
     }
 
     /// Fence a broker: it leaves Metadata and leads nothing; its connections stay.
     ///
     /// It sends `POST /v1/brokers/{node_id}/fence`.
     pub fn fence_broker(&self, node_id: i64) -> Result<BrokerView> {
-        self.decoded("POST", &format!("/v1/brokers/{}/fence", node_id), Value::Null, Value::Null)
+        self.send("POST", &format!("/v1/brokers/{}/fence", node_id), None::<&()>, None::<&()>)
     }
 
     /// Isolate a broker from its clients: connections stay open, nothing passes through them.
     ///
     /// It sends `POST /v1/brokers/{node_id}/isolate`.
     pub fn isolate_broker(&self, node_id: i64, body: &CutBody) -> Result<BrokerView> {
-        self.decoded("POST", &format!("/v1/brokers/{}/isolate", node_id), Value::Null, json!(body))
+        self.send("POST", &format!("/v1/brokers/{}/isolate", node_id), None::<&()>, Some(body))
     }
 
     /// Start a broker again on its port; it leads only partitions that have no leader.
@@ -3546,7 +3548,7 @@ impl Admin {
     ///
     /// It sends `POST /v1/brokers/{node_id}/start`.
     pub fn start_broker(&self, node_id: i64, body: &StartBody) -> Result<BrokerView> {
-        self.decoded("POST", &format!("/v1/brokers/{}/start", node_id), Value::Null, json!(body))
+        self.send("POST", &format!("/v1/brokers/{}/start", node_id), None::<&()>, Some(body))
     }
 
     /// Stop a broker: its connections are cut and new ones refused; no record is lost.
@@ -3556,21 +3558,21 @@ impl Admin {
     ///
     /// It sends `POST /v1/brokers/{node_id}/stop`.
     pub fn stop_broker(&self, node_id: i64, body: &StopBody) -> Result<BrokerView> {
-        self.decoded("POST", &format!("/v1/brokers/{}/stop", node_id), Value::Null, json!(body))
+        self.send("POST", &format!("/v1/brokers/{}/stop", node_id), None::<&()>, Some(body))
     }
 
     /// Return the time.
     ///
     /// It sends `GET /v1/clock`.
     pub fn get_clock(&self) -> Result<ClockView> {
-        self.decoded("GET", "/v1/clock", Value::Null, Value::Null)
+        self.send("GET", "/v1/clock", None::<&()>, None::<&()>)
     }
 
     /// Set the mode of the clock: real, scaled or standing.
     ///
     /// It sends `PUT /v1/clock`.
     pub fn put_clock(&self, body: &ClockBody) -> Result<ClockView> {
-        self.decoded("PUT", "/v1/clock", Value::Null, json!(body))
+        self.send("PUT", "/v1/clock", None::<&()>, Some(body))
     }
 
     /// Move the clock forward, in any mode.
@@ -3580,7 +3582,7 @@ impl Admin {
     ///
     /// It sends `POST /v1/clock/advance`.
     pub fn advance_clock(&self, body: &AdvanceBody) -> Result<ClockView> {
-        self.decoded("POST", "/v1/clock/advance", Value::Null, json!(body))
+        self.send("POST", "/v1/clock/advance", None::<&()>, Some(body))
     }
 
     /// List the keys that were set, and whether they have an effect.
@@ -3589,42 +3591,42 @@ impl Admin {
     ///
     /// It sends `GET /v1/configs`.
     pub fn list_set_configs(&self, query: &ListSetConfigsQuery) -> Result<Vec<ConfigView>> {
-        self.decoded("GET", "/v1/configs", json!(query), Value::Null)
+        self.send("GET", "/v1/configs", Some(query), None::<&()>)
     }
 
     /// List all connections, with the time until which a quota mutes them.
     ///
     /// It sends `GET /v1/connections`.
     pub fn list_connections(&self) -> Result<Vec<ConnectionView>> {
-        self.decoded("GET", "/v1/connections", Value::Null, Value::Null)
+        self.send("GET", "/v1/connections", None::<&()>, None::<&()>)
     }
 
     /// Close a connection; requests without a response stay without one.
     ///
     /// It sends `DELETE /v1/connections/{connection}`.
     pub fn cut_connection(&self, connection: i64) -> Result<()> {
-        self.decoded("DELETE", &format!("/v1/connections/{}", connection), Value::Null, Value::Null)
+        self.send("DELETE", &format!("/v1/connections/{}", connection), None::<&()>, None::<&()>)
     }
 
     /// Show the controller's queue: requests for topics and partitions, and elections.
     ///
     /// It sends `GET /v1/controller`.
     pub fn get_controller(&self) -> Result<ControllerView> {
-        self.decoded("GET", "/v1/controller", Value::Null, Value::Null)
+        self.send("GET", "/v1/controller", None::<&()>, None::<&()>)
     }
 
     /// Remove all rules; responses that they delay stay delayed, requests that they hold go on.
     ///
     /// It sends `DELETE /v1/faults`.
     pub fn clear_faults(&self) -> Result<()> {
-        self.decoded("DELETE", "/v1/faults", Value::Null, Value::Null)
+        self.send("DELETE", "/v1/faults", None::<&()>, None::<&()>)
     }
 
     /// List all rules in the order in which they are evaluated, including those used up.
     ///
     /// It sends `GET /v1/faults`.
     pub fn list_faults(&self) -> Result<Vec<FaultView>> {
-        self.decoded("GET", "/v1/faults", Value::Null, Value::Null)
+        self.send("GET", "/v1/faults", None::<&()>, None::<&()>)
     }
 
     /// Add a rule after all others, or all rules of a list.
@@ -3634,14 +3636,14 @@ impl Admin {
     ///
     /// It sends `POST /v1/faults`.
     pub fn add_faults(&self, body: &Value) -> Result<Value> {
-        self.decoded("POST", "/v1/faults", Value::Null, json!(body))
+        self.send("POST", "/v1/faults", None::<&()>, Some(body))
     }
 
     /// Remove a rule; responses that it delays stay delayed, requests that it holds go on.
     ///
     /// It sends `DELETE /v1/faults/{id}`.
     pub fn remove_fault(&self, id: i64) -> Result<()> {
-        self.decoded("DELETE", &format!("/v1/faults/{}", id), Value::Null, Value::Null)
+        self.send("DELETE", &format!("/v1/faults/{}", id), None::<&()>, None::<&()>)
     }
 
     /// List why a rule does not fire, and the requests that come nearest to its conditions.
@@ -3650,7 +3652,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/faults/{id}/near-misses`.
     pub fn list_near_misses_of_fault(&self, id: i64) -> Result<NearMissesView> {
-        self.decoded("GET", &format!("/v1/faults/{}/near-misses", id), Value::Null, Value::Null)
+        self.send("GET", &format!("/v1/faults/{}/near-misses", id), None::<&()>, None::<&()>)
     }
 
     /// Have requests that a rule holds go on, the oldest first.
@@ -3660,7 +3662,7 @@ impl Admin {
     ///
     /// It sends `POST /v1/faults/{id}/release`.
     pub fn release_held(&self, id: i64, body: &ReleaseBody) -> Result<FaultView> {
-        self.decoded("POST", &format!("/v1/faults/{}/release", id), Value::Null, json!(body))
+        self.send("POST", &format!("/v1/faults/{}/release", id), None::<&()>, Some(body))
     }
 
     /// Return the rule when it has fired, and holds requests, as often as the query says.
@@ -3670,28 +3672,38 @@ impl Admin {
     ///
     /// It sends `GET /v1/faults/{id}/wait`.
     pub fn wait_for_fault(&self, id: i64, query: &WaitForFaultQuery) -> Result<FaultView> {
-        self.decoded("GET", &format!("/v1/faults/{}/wait", id), json!(query), Value::Null)
+        self.send("GET", &format!("/v1/faults/{}/wait", id), Some(query), None::<&()>)
     }
 
     /// List groups of all types with their members, offsets and share partitions.
     ///
     /// It sends `GET /v1/groups`.
     pub fn list_groups(&self) -> Result<Vec<GroupView>> {
-        self.decoded("GET", "/v1/groups", Value::Null, Value::Null)
+        self.send("GET", "/v1/groups", None::<&()>, None::<&()>)
     }
 
     /// Delete a group that has no members, with its offsets.
     ///
     /// It sends `DELETE /v1/groups/{group_id}`.
     pub fn delete_group(&self, group_id: &str) -> Result<()> {
-        self.decoded("DELETE", &format!("/v1/groups/{}", escaped(group_id)), Value::Null, Value::Null)
+        self.send(
+            "DELETE",
+            &format!("/v1/groups/{}", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return one group.
     ///
     /// It sends `GET /v1/groups/{group_id}`.
     pub fn get_group(&self, group_id: &str) -> Result<GroupView> {
-        self.decoded("GET", &format!("/v1/groups/{}", escaped(group_id)), Value::Null, Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set the target assignment of a group of the consumer protocol.
@@ -3703,7 +3715,12 @@ impl Admin {
     ///
     /// It sends `PUT /v1/groups/{group_id}/assignment`.
     pub fn put_assignment(&self, group_id: &str, body: &AssignmentBody) -> Result<()> {
-        self.decoded("PUT", &format!("/v1/groups/{}/assignment", escaped(group_id)), Value::Null, json!(body))
+        self.send(
+            "PUT",
+            &format!("/v1/groups/{}/assignment", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Move a group or transactional id to a coordinator.
@@ -3713,11 +3730,11 @@ impl Admin {
     ///
     /// It sends `PUT /v1/groups/{group_id}/coordinator`.
     pub fn put_coordinator(&self, group_id: &str, body: &CoordinatorBody) -> Result<()> {
-        self.decoded(
+        self.send(
             "PUT",
-            &format!("/v1/groups/{}/coordinator", escaped(group_id)),
-            Value::Null,
-            json!(body),
+            &format!("/v1/groups/{}/coordinator", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
         )
     }
 
@@ -3728,11 +3745,15 @@ impl Admin {
     ///
     /// It sends `POST /v1/groups/{group_id}/members/{member}/fence`.
     pub fn fence_member(&self, group_id: &str, member: &str) -> Result<()> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/groups/{}/members/{}/fence", escaped(group_id), escaped(member)),
-            Value::Null,
-            Value::Null,
+            &format!(
+                "/v1/groups/{}/members/{}/fence",
+                utf8_percent_encode(group_id, NON_ALPHANUMERIC),
+                utf8_percent_encode(member, NON_ALPHANUMERIC)
+            ),
+            None::<&()>,
+            None::<&()>,
         )
     }
 
@@ -3743,7 +3764,12 @@ impl Admin {
     ///
     /// It sends `GET /v1/groups/{group_id}/offsets`.
     pub fn list_group_offsets(&self, group_id: &str) -> Result<Vec<GroupOffsetView>> {
-        self.decoded("GET", &format!("/v1/groups/{}/offsets", escaped(group_id)), Value::Null, Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}/offsets", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set the committed offsets of a group without members; return all of them.
@@ -3753,7 +3779,12 @@ impl Admin {
     ///
     /// It sends `PUT /v1/groups/{group_id}/offsets`.
     pub fn reset_group_offsets(&self, group_id: &str, body: &OffsetsBody) -> Result<Vec<GroupOffsetView>> {
-        self.decoded("PUT", &format!("/v1/groups/{}/offsets", escaped(group_id)), Value::Null, json!(body))
+        self.send(
+            "PUT",
+            &format!("/v1/groups/{}/offsets", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Begin a rebalance: a new epoch, or in a classic group a new generation.
@@ -3763,7 +3794,12 @@ impl Admin {
     ///
     /// It sends `POST /v1/groups/{group_id}/rebalance`.
     pub fn rebalance_group(&self, group_id: &str) -> Result<()> {
-        self.decoded("POST", &format!("/v1/groups/{}/rebalance", escaped(group_id)), Value::Null, Value::Null)
+        self.send(
+            "POST",
+            &format!("/v1/groups/{}/rebalance", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return a group as soon as it is stable and has members, or null after the timeout.
@@ -3777,14 +3813,19 @@ impl Admin {
         group_id: &str,
         query: &WaitForStableGroupQuery,
     ) -> Result<Option<GroupView>> {
-        self.decoded("GET", &format!("/v1/groups/{}/stable", escaped(group_id)), json!(query), Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}/stable", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List the producer id filters of users with a quota, and the age of their layers.
     ///
     /// It sends `GET /v1/producer-id-filters`.
     pub fn list_filters(&self) -> Result<Vec<FilterView>> {
-        self.decoded("GET", "/v1/producer-id-filters", Value::Null, Value::Null)
+        self.send("GET", "/v1/producer-id-filters", None::<&()>, None::<&()>)
     }
 
     /// Return the state of idempotent producers by partition, and its memory.
@@ -3793,28 +3834,28 @@ impl Admin {
     ///
     /// It sends `GET /v1/producers`.
     pub fn list_producers(&self, query: &ListProducersQuery) -> Result<ProducersView> {
-        self.decoded("GET", "/v1/producers", json!(query), Value::Null)
+        self.send("GET", "/v1/producers", Some(query), None::<&()>)
     }
 
     /// Remove all quotas.
     ///
     /// It sends `DELETE /v1/quotas`.
     pub fn delete_quotas(&self) -> Result<()> {
-        self.decoded("DELETE", "/v1/quotas", Value::Null, Value::Null)
+        self.send("DELETE", "/v1/quotas", None::<&()>, None::<&()>)
     }
 
     /// List the quotas, as DescribeClientQuotas shows them.
     ///
     /// It sends `GET /v1/quotas`.
     pub fn list_quotas(&self) -> Result<Vec<QuotaView>> {
-        self.decoded("GET", "/v1/quotas", Value::Null, Value::Null)
+        self.send("GET", "/v1/quotas", None::<&()>, None::<&()>)
     }
 
     /// Set or remove quotas of one entity, all of them or none; they apply at once.
     ///
     /// It sends `PUT /v1/quotas`.
     pub fn put_quotas(&self, body: &QuotaBody) -> Result<Vec<QuotaView>> {
-        self.decoded("PUT", "/v1/quotas", Value::Null, json!(body))
+        self.send("PUT", "/v1/quotas", None::<&()>, Some(body))
     }
 
     /// List the rates, tokens and throttle times of recently measured clients.
@@ -3823,14 +3864,14 @@ impl Admin {
     ///
     /// It sends `GET /v1/quotas/live`.
     pub fn list_measurements(&self) -> Result<Vec<MeasurementView>> {
-        self.decoded("GET", "/v1/quotas/live", Value::Null, Value::Null)
+        self.send("GET", "/v1/quotas/live", None::<&()>, None::<&()>)
     }
 
     /// Clear the report of quotas in shadow mode; the quotas stay.
     ///
     /// It sends `DELETE /v1/quotas/shadow`.
     pub fn clear_shadow_report(&self) -> Result<()> {
-        self.decoded("DELETE", "/v1/quotas/shadow", Value::Null, Value::Null)
+        self.send("DELETE", "/v1/quotas/shadow", None::<&()>, None::<&()>)
     }
 
     /// List the clients that quotas in shadow mode would have throttled or refused.
@@ -3839,14 +3880,14 @@ impl Admin {
     ///
     /// It sends `GET /v1/quotas/shadow`.
     pub fn list_shadow_report(&self) -> Result<Vec<ShadowView>> {
-        self.decoded("GET", "/v1/quotas/shadow", Value::Null, Value::Null)
+        self.send("GET", "/v1/quotas/shadow", None::<&()>, None::<&()>)
     }
 
     /// Remove all lines; numbers go on.
     ///
     /// It sends `DELETE /v1/requests`.
     pub fn clear_requests(&self) -> Result<()> {
-        self.decoded("DELETE", "/v1/requests", Value::Null, Value::Null)
+        self.send("DELETE", "/v1/requests", None::<&()>, None::<&()>)
     }
 
     /// List the newest requests, refused or delayed connections and disconnects that fit.
@@ -3858,7 +3899,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests`.
     pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<RequestView>> {
-        self.decoded("GET", "/v1/requests", json!(query), Value::Null)
+        self.send("GET", "/v1/requests", Some(query), None::<&()>)
     }
 
     /// Stream new and changed lines as server-sent events, named by their kind.
@@ -3872,7 +3913,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests/events`.
     pub fn follow_requests(&self, query: &FollowRequestsQuery) -> Result<Box<dyn Read>> {
-        self.stream("GET", "/v1/requests/events", json!(query), Value::Null)
+        Ok(Box::new(self.open("GET", "/v1/requests/events", json!(query), Value::Null)?.into_reader()))
     }
 
     /// Export all lines that fit, as one JSON document per line.
@@ -3894,7 +3935,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests/near-misses`.
     pub fn list_near_misses(&self, query: &ListNearMissesQuery) -> Result<NearMissesView> {
-        self.decoded("GET", "/v1/requests/near-misses", json!(query), Value::Null)
+        self.send("GET", "/v1/requests/near-misses", Some(query), None::<&()>)
     }
 
     /// Export all requests that fit and their responses as a packet capture for Wireshark.
@@ -3914,7 +3955,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests/status`.
     pub fn get_journal(&self) -> Result<JournalStatus> {
-        self.decoded("GET", "/v1/requests/status", Value::Null, Value::Null)
+        self.send("GET", "/v1/requests/status", None::<&()>, None::<&()>)
     }
 
     /// Return the first line that fits: an existing one, or the next new or changed one.
@@ -3926,7 +3967,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests/wait`.
     pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<RequestView> {
-        self.decoded("GET", "/v1/requests/wait", json!(query), Value::Null)
+        self.send("GET", "/v1/requests/wait", Some(query), None::<&()>)
     }
 
     /// Return one line; a request with its decoded messages and with its frames in hex.
@@ -3937,7 +3978,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/requests/{number}`.
     pub fn get_request(&self, number: i64, query: &GetRequestQuery) -> Result<RequestView> {
-        self.decoded("GET", &format!("/v1/requests/{}", number), json!(query), Value::Null)
+        self.send("GET", &format!("/v1/requests/{}", number), Some(query), None::<&()>)
     }
 
     /// Reset the cluster to the state in which it was started.
@@ -3949,7 +3990,7 @@ impl Admin {
     ///
     /// It sends `POST /v1/reset`.
     pub fn reset(&self, body: &ResetBody) -> Result<()> {
-        self.decoded("POST", "/v1/reset", Value::Null, json!(body))
+        self.send("POST", "/v1/reset", None::<&()>, Some(body))
     }
 
     /// Return a schema that the registry at `broker.schema.registry.url` has.
@@ -3958,7 +3999,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/schemas/{schema_id}`.
     pub fn get_schema(&self, schema_id: i64) -> Result<SchemaView> {
-        self.decoded("GET", &format!("/v1/schemas/{}", schema_id), Value::Null, Value::Null)
+        self.send("GET", &format!("/v1/schemas/{}", schema_id), None::<&()>, None::<&()>)
     }
 
     /// Search groups of all types by their ids.
@@ -3969,7 +4010,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/search/groups`.
     pub fn search_groups(&self, query: &SearchGroupsQuery) -> Result<GroupsPage> {
-        self.decoded("GET", "/v1/search/groups", json!(query), Value::Null)
+        self.send("GET", "/v1/search/groups", Some(query), None::<&()>)
     }
 
     /// Search the journal by API, client, user, topics, groups, errors, outcome and fault rule.
@@ -3979,7 +4020,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/search/requests`.
     pub fn search_requests(&self, query: &SearchRequestsQuery) -> Result<RequestsPage> {
-        self.decoded("GET", "/v1/search/requests", json!(query), Value::Null)
+        self.send("GET", "/v1/search/requests", Some(query), None::<&()>)
     }
 
     /// Search topics by their names.
@@ -3990,7 +4031,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/search/topics`.
     pub fn search_topics(&self, query: &SearchTopicsQuery) -> Result<TopicsPage> {
-        self.decoded("GET", "/v1/search/topics", json!(query), Value::Null)
+        self.send("GET", "/v1/search/topics", Some(query), None::<&()>)
     }
 
     /// Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
@@ -4000,7 +4041,7 @@ impl Admin {
     ///
     /// It sends `GET /v1/snapshot`.
     pub fn get_snapshot(&self, query: &GetSnapshotQuery) -> Result<Snapshot> {
-        self.decoded("GET", "/v1/snapshot", json!(query), Value::Null)
+        self.send("GET", "/v1/snapshot", Some(query), None::<&()>)
     }
 
     /// Reset the cluster, and load a document.
@@ -4013,14 +4054,14 @@ impl Admin {
     ///
     /// It sends `PUT /v1/snapshot`.
     pub fn put_snapshot(&self, body: &Snapshot, query: &PutSnapshotQuery) -> Result<()> {
-        self.decoded("PUT", "/v1/snapshot", json!(query), json!(body))
+        self.send("PUT", "/v1/snapshot", Some(query), Some(body))
     }
 
     /// List all topics with partitions, leaders and offsets.
     ///
     /// It sends `GET /v1/topics`.
     pub fn list_topics(&self) -> Result<Vec<TopicView>> {
-        self.decoded("GET", "/v1/topics", Value::Null, Value::Null)
+        self.send("GET", "/v1/topics", None::<&()>, None::<&()>)
     }
 
     /// Create a topic; no quota is charged.
@@ -4029,21 +4070,31 @@ impl Admin {
     ///
     /// It sends `POST /v1/topics`.
     pub fn create_topic(&self, body: &NewTopicBody) -> Result<TopicView> {
-        self.decoded("POST", "/v1/topics", Value::Null, json!(body))
+        self.send("POST", "/v1/topics", None::<&()>, Some(body))
     }
 
     /// Delete a topic with its records, whatever `delete.topic.enable` says.
     ///
     /// It sends `DELETE /v1/topics/{name}`.
     pub fn delete_topic(&self, name: &str) -> Result<()> {
-        self.decoded("DELETE", &format!("/v1/topics/{}", escaped(name)), Value::Null, Value::Null)
+        self.send(
+            "DELETE",
+            &format!("/v1/topics/{}", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return one topic.
     ///
     /// It sends `GET /v1/topics/{name}`.
     pub fn get_topic(&self, name: &str) -> Result<TopicView> {
-        self.decoded("GET", &format!("/v1/topics/{}", escaped(name)), Value::Null, Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
@@ -4053,21 +4104,36 @@ impl Admin {
     ///
     /// It sends `POST /v1/topics/{name}/compact`.
     pub fn compact_topic(&self, name: &str, query: &CompactTopicQuery) -> Result<Vec<CompactedView>> {
-        self.decoded("POST", &format!("/v1/topics/{}/compact", escaped(name)), json!(query), Value::Null)
+        self.send(
+            "POST",
+            &format!("/v1/topics/{}/compact", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List every key of a topic with its value and source, as DescribeConfigs does.
     ///
     /// It sends `GET /v1/topics/{name}/config`.
     pub fn list_topic_configs(&self, name: &str) -> Result<Vec<TopicConfigView>> {
-        self.decoded("GET", &format!("/v1/topics/{}/config", escaped(name)), Value::Null, Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/config", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
     ///
     /// It sends `PATCH /v1/topics/{name}/config`.
     pub fn alter_topic_config(&self, name: &str, body: &TopicConfigBody) -> Result<Vec<TopicConfigView>> {
-        self.decoded("PATCH", &format!("/v1/topics/{}/config", escaped(name)), Value::Null, json!(body))
+        self.send(
+            "PATCH",
+            &format!("/v1/topics/{}/config", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Append the marker of a transaction that has no records in the partition.
@@ -4081,11 +4147,15 @@ impl Admin {
         partition: i64,
         body: &ControlRecordBody,
     ) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/topics/{}/partitions/{}/control-records", escaped(name), partition),
-            Value::Null,
-            json!(body),
+            &format!(
+                "/v1/topics/{}/partitions/{}/control-records",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
+            None::<&()>,
+            Some(body),
         )
     }
 
@@ -4101,11 +4171,16 @@ impl Admin {
         partition: i64,
         node_id: i64,
     ) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/topics/{}/partitions/{}/followers/{}/pause", escaped(name), partition, node_id),
-            Value::Null,
-            Value::Null,
+            &format!(
+                "/v1/topics/{}/partitions/{}/followers/{}/pause",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition,
+                node_id
+            ),
+            None::<&()>,
+            None::<&()>,
         )
     }
 
@@ -4118,11 +4193,16 @@ impl Admin {
         partition: i64,
         node_id: i64,
     ) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/topics/{}/partitions/{}/followers/{}/resume", escaped(name), partition, node_id),
-            Value::Null,
-            Value::Null,
+            &format!(
+                "/v1/topics/{}/partitions/{}/followers/{}/resume",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition,
+                node_id
+            ),
+            None::<&()>,
+            None::<&()>,
         )
     }
 
@@ -4132,11 +4212,15 @@ impl Admin {
     ///
     /// It sends `POST /v1/topics/{name}/partitions/{partition}/gap`.
     pub fn leave_partition_gap(&self, name: &str, partition: i64, body: &GapBody) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/topics/{}/partitions/{}/gap", escaped(name), partition),
-            Value::Null,
-            json!(body),
+            &format!(
+                "/v1/topics/{}/partitions/{}/gap",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
+            None::<&()>,
+            Some(body),
         )
     }
 
@@ -4146,11 +4230,15 @@ impl Admin {
     ///
     /// It sends `PUT /v1/topics/{name}/partitions/{partition}/leader`.
     pub fn put_leader(&self, name: &str, partition: i64, body: &LeaderBody) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "PUT",
-            &format!("/v1/topics/{}/partitions/{}/leader", escaped(name), partition),
-            Value::Null,
-            json!(body),
+            &format!(
+                "/v1/topics/{}/partitions/{}/leader",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
+            None::<&()>,
+            Some(body),
         )
     }
 
@@ -4166,11 +4254,15 @@ impl Admin {
         partition: i64,
         body: &TruncateBody,
     ) -> Result<PartitionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/topics/{}/partitions/{}/truncate", escaped(name), partition),
-            Value::Null,
-            json!(body),
+            &format!(
+                "/v1/topics/{}/partitions/{}/truncate",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
+            None::<&()>,
+            Some(body),
         )
     }
 
@@ -4185,7 +4277,12 @@ impl Admin {
         name: &str,
         query: &DeleteTopicRecordsQuery,
     ) -> Result<Vec<PartitionView>> {
-        self.decoded("DELETE", &format!("/v1/topics/{}/records", escaped(name)), json!(query), Value::Null)
+        self.send(
+            "DELETE",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Return records without a consumer.
@@ -4197,7 +4294,12 @@ impl Admin {
     ///
     /// It sends `GET /v1/topics/{name}/records`.
     pub fn get_records(&self, name: &str, query: &GetRecordsQuery) -> Result<RecordsView> {
-        self.decoded("GET", &format!("/v1/topics/{}/records", escaped(name)), json!(query), Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Store records, as a producer with acks=all does; return where they are.
@@ -4207,7 +4309,12 @@ impl Admin {
     ///
     /// It sends `POST /v1/topics/{name}/records`.
     pub fn produce_records(&self, name: &str, body: &RecordsBody) -> Result<Vec<ProducedView>> {
-        self.decoded("POST", &format!("/v1/topics/{}/records", escaped(name)), Value::Null, json!(body))
+        self.send(
+            "POST",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Find the newest records over all partitions, newest first by timestamp.
@@ -4224,11 +4331,11 @@ impl Admin {
         name: &str,
         query: &FindNewestRecordsQuery,
     ) -> Result<FoundRecordsView> {
-        self.decoded(
+        self.send(
             "GET",
-            &format!("/v1/topics/{}/records/newest", escaped(name)),
-            json!(query),
-            Value::Null,
+            &format!("/v1/topics/{}/records/newest", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
         )
     }
 
@@ -4247,11 +4354,11 @@ impl Admin {
         name: &str,
         query: &FindOldestRecordsQuery,
     ) -> Result<FoundRecordsView> {
-        self.decoded(
+        self.send(
             "GET",
-            &format!("/v1/topics/{}/records/oldest", escaped(name)),
-            json!(query),
-            Value::Null,
+            &format!("/v1/topics/{}/records/oldest", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
         )
     }
 
@@ -4267,14 +4374,19 @@ impl Admin {
     ///
     /// It sends `GET /v1/topics/{name}/records/wait`.
     pub fn wait_for_records(&self, name: &str, query: &WaitForRecordsQuery) -> Result<RecordsView> {
-        self.decoded("GET", &format!("/v1/topics/{}/records/wait", escaped(name)), json!(query), Value::Null)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records/wait", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List all transactional ids with their transactions.
     ///
     /// It sends `GET /v1/transactions`.
     pub fn list_transactions(&self) -> Result<Vec<TransactionView>> {
-        self.decoded("GET", "/v1/transactions", Value::Null, Value::Null)
+        self.send("GET", "/v1/transactions", None::<&()>, None::<&()>)
     }
 
     /// Remove a transactional id without a transaction, as after `transactional.id.expiration.ms`.
@@ -4283,11 +4395,11 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/transactions/{transactional_id}`.
     pub fn expire_transactional_id(&self, transactional_id: &str) -> Result<()> {
-        self.decoded(
+        self.send(
             "DELETE",
-            &format!("/v1/transactions/{}", escaped(transactional_id)),
-            Value::Null,
-            Value::Null,
+            &format!("/v1/transactions/{}", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
         )
     }
 
@@ -4295,11 +4407,11 @@ impl Admin {
     ///
     /// It sends `GET /v1/transactions/{transactional_id}`.
     pub fn get_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
-        self.decoded(
+        self.send(
             "GET",
-            &format!("/v1/transactions/{}", escaped(transactional_id)),
-            Value::Null,
-            Value::Null,
+            &format!("/v1/transactions/{}", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
         )
     }
 
@@ -4309,11 +4421,11 @@ impl Admin {
     ///
     /// It sends `POST /v1/transactions/{transactional_id}/abort`.
     pub fn abort_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
-        self.decoded(
+        self.send(
             "POST",
-            &format!("/v1/transactions/{}/abort", escaped(transactional_id)),
-            Value::Null,
-            Value::Null,
+            &format!("/v1/transactions/{}/abort", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
         )
     }
 }
@@ -4396,9 +4508,71 @@ impl From<&NewRecord> for RecordBody {
     }
 }
 
+/// The reason why no cluster starts.
+pub(crate) const NO_PROGRAM: &str = "there is no cluster, and no program that starts one. Looked for\n- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n- a command in the options\n- a command in MOCK_KAFKA_COMMAND\n- mock-kafka, uvx, docker and podman on the PATH\nInstall it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
+
+/// The settings of a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
+pub struct Builder {
+    pub(crate) brokers: Option<u16>,
+    pub(crate) config: BTreeMap<String, String>,
+    pub(crate) command: Vec<String>,
+    pub(crate) audit: bool,
+    pub(crate) new_ports: bool,
+}
+
+impl Builder {
+    /// Starts this many brokers, with the node ids 1, 2 and so on.
+    pub fn brokers(mut self, count: u16) -> Self {
+        self.brokers = Some(count);
+        self
+    }
+
+    /// Sets a key of the brokers, such as `num.partitions` to 6.
+    pub fn config(mut self, key: &str, value: impl Display) -> Self {
+        self.config.insert(key.into(), value.to_string());
+        self
+    }
+
+    /// Starts another program than mock-kafka. It gets the arguments of `mock-kafka` behind these.
+    pub fn command<T: Into<String>>(mut self, words: impl IntoIterator<Item = T>) -> Self {
+        self.command = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Fails a test at its end if its cluster lost, duplicated or reordered records that it has acknowledged. What an
+    /// unclean election or a truncation lost is no reason.
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
+        self.config.insert("audit.enable".into(), "true".into());
+        self
+    }
+
+    /// Moves the brokers to new ports before each test. Clients that a test did not close then reach no cluster of a
+    /// later test.
+    pub fn new_ports(mut self) -> Self {
+        self.new_ports = true;
+        self
+    }
+
+    /// The arguments of the program.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        found.extend(self.brokers.iter().flat_map(|one| ["--brokers".into(), one.to_string()]));
+        found.extend(self.config.iter().flat_map(|one| ["-o".into(), format!("{}={}", one.0, one.1)]));
+        found
+    }
+}
+
 /// Says which requests a fault rule matches, and on which of these it fires; see docs/faults.md. It may have the
 /// fields of further actions. An empty one is every request.
 pub type When = FaultRule;
+
+/// Returns an empty [`When`], to set its fields.
+pub fn when() -> When {
+    When::default()
+}
 
 /// Selects requests: what is set must fit.
 pub type RequestFilter = ListRequestsQuery;
@@ -4502,6 +4676,12 @@ impl std::ops::Deref for Hold {
 
     fn deref(&self) -> &Fault {
         &self.0
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let _ = self.release(); // it may be removed already, by a reset also
     }
 }
 
@@ -4615,6 +4795,11 @@ impl MockKafka {
         self.admin.put_quotas(&body).map(drop)
     }
 
+    /// Restores the state after the start, and closes all connections.
+    pub fn reset(&self) -> Result<()> {
+        self.admin.reset(&ResetBody::default())
+    }
+
     /// Returns all transactional ids with their latest transactions.
     pub fn transactions(&self) -> Result<Vec<TransactionView>> {
         self.admin.list_transactions()
@@ -4662,7 +4847,7 @@ impl MockKafka {
 
     /// Adds a rule after all others.
     pub fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
-        let view: FaultView = self.admin.decoded("POST", "/v1/faults", Value::Null, json!(rule))?;
+        let view: FaultView = self.admin.send("POST", "/v1/faults", None::<&()>, Some(&rule))?;
         Ok(Fault { id: view.id, rule: view.rule, admin: self.admin.clone(), timeout: self.timeout })
     }
 

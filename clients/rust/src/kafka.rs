@@ -1,11 +1,10 @@
-use crate::cluster::Cluster;
+use crate::cluster::{text_of, Cluster};
 use crate::*;
 use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-const IDLE_MAX: usize = 8;
 const LEND_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The clusters that no test uses; the one that was used last is at the end.
@@ -13,11 +12,6 @@ static IDLE: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
 /// The thread that uses the cluster of the environment.
 static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
 static RETURNED: Condvar = Condvar::new();
-
-/// Returns a rule that matches every request, for `when().api("Produce").times(1)`.
-pub fn when() -> When {
-    When::default()
-}
 
 impl Builder {
     /// Returns a running, empty cluster that no other test uses until it is dropped.
@@ -28,14 +22,13 @@ impl Builder {
             cluster: Some(cluster),
             timeout: Duration::from_secs(10),
         };
-        if !kafka.cluster().settings.has_new_ports {
-            kafka.reset()?;
-            return Ok(kafka);
+        let ports = kafka.cluster().settings.new_ports.then(|| "new".into());
+        kafka.admin.reset(&ResetBody { ports })?;
+        if kafka.cluster().settings.new_ports {
+            let brokers = kafka.admin.list_brokers()?.into_iter();
+            let addresses: Vec<_> = brokers.map(|one| format!("{}:{}", one.host, one.port)).collect();
+            kafka.cluster.as_mut().expect("a cluster").bootstrap_servers = addresses.join(",");
         }
-        kafka.admin.reset(&ResetBody::default().ports("new"))?;
-        let brokers = kafka.admin.list_brokers()?;
-        let addresses: Vec<_> = brokers.iter().map(|one| format!("{}:{}", one.host, one.port)).collect();
-        kafka.cluster.as_mut().expect("a cluster").bootstrap_servers = addresses.join(",");
         Ok(kafka)
     }
 }
@@ -43,41 +36,35 @@ impl Builder {
 /// Returns a cluster that no other test uses; give it back with `take_back`.
 fn lend(settings: Builder) -> Result<Cluster> {
     if let Some(shared) = Cluster::of_environment(&settings)? {
-        wait_for_the_shared()?;
-        return Ok(shared);
+        return wait_for_the_shared().map(|()| shared);
     }
     let mut idle = lock(&IDLE);
-    while let Some(place) = idle.iter().rposition(|cluster| cluster.settings == settings) {
-        let mut cluster = idle.remove(place);
-        if cluster.is_running() {
-            return Ok(cluster);
-        }
+    idle.retain_mut(Cluster::is_running);
+    if let Some(place) = idle.iter().rposition(|cluster| cluster.settings == settings) {
+        return Ok(idle.remove(place));
     }
     drop(idle);
     Cluster::start(settings)
 }
 
 fn wait_for_the_shared() -> Result<()> {
-    let (this, holder) = (thread::current().id(), lock(&HOLDER));
-    if *holder == Some(this) {
-        let text = "this test has the cluster of the environment already, and there is one only";
-        return Err(Error::NotStarted(text.into()));
-    }
-    let waited = RETURNED.wait_timeout_while(holder, LEND_TIMEOUT, |holder| holder.is_some());
+    let this = thread::current().id();
+    let is_lent = |holder: &mut Option<ThreadId>| holder.is_some_and(|thread| thread != this);
+    let waited = RETURNED.wait_timeout_while(lock(&HOLDER), LEND_TIMEOUT, is_lent);
     let (mut holder, result) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
     if result.timed_out() {
         let text = format!("another test has the cluster of the environment since {LEND_TIMEOUT:?}");
         return Err(Error::NotStarted(text));
     }
-    *holder = Some(this);
-    Ok(())
+    let text = "this test has the cluster of the environment already, and there is one only";
+    holder.replace(this).map_or(Ok(()), |_| Err(Error::NotStarted(text.into())))
 }
 
 fn take_back(mut cluster: Cluster) {
     if cluster.is_running() {
         let mut idle = lock(&IDLE);
         idle.push(cluster);
-        let oldest = (idle.len() > IDLE_MAX).then(|| idle.remove(0));
+        let oldest = (idle.len() > 8).then(|| idle.remove(0));
         drop(idle);
         drop(oldest);
     } else if lock(&HOLDER).take().is_some() {
@@ -124,7 +111,7 @@ impl MockKafka {
 
     /// The newest lines that the process of the cluster has logged: its warnings and errors.
     pub fn log(&self) -> String {
-        self.cluster().log()
+        text_of(&self.cluster().log)
     }
 
     /// Sets the timeout of methods that wait; it is 10 s of real time otherwise.
@@ -132,28 +119,20 @@ impl MockKafka {
         self.timeout = timeout;
     }
 
-    /// Restores the state after the start, and closes all connections.
-    pub fn reset(&self) -> Result<()> {
-        self.admin.reset(&ResetBody::default())
-    }
-
     /// What the audit has found that the test did not ask for.
-    fn findings(&self) -> Vec<String> {
+    fn findings(&self) -> Result<Vec<String>> {
         let on_purpose = ["lost_by_election", "lost_by_truncation", "changed_by_rule"];
-        let found = match self.admin.get_audit() {
-            Err(error) => return vec![error.to_string()],
-            Ok(report) => report.findings.into_iter().filter(|one| !on_purpose.contains(&one.kind.as_str())),
-        };
-        found.map(|one| format!("{}: {}-{}: {}", one.kind, one.topic, one.partition, one.detail)).collect()
+        let found = self.admin.get_audit()?.findings.into_iter();
+        let found = found.filter(|one| !on_purpose.contains(&one.kind.as_str()));
+        Ok(found
+            .map(|one| format!("{}: {}-{}: {}", one.kind, one.topic, one.partition, one.detail))
+            .collect())
     }
 
     /// The last requests, disconnects and connections as lines.
-    fn last_requests(&self) -> String {
-        match self.admin.list_requests(&RequestFilter::default().limit(20).bodies(false)) {
-            Err(error) => format!("\n  {error}"),
-            Ok(found) if found.is_empty() => "\n  none".into(),
-            Ok(found) => found.into_iter().map(|view| format!("\n  {}", Request::from(view))).collect(),
-        }
+    fn last_requests(&self) -> Result<String> {
+        let found = self.admin.list_requests(&RequestFilter::default().limit(20).bodies(false))?;
+        Ok(found.into_iter().map(|view| format!("\n  {}", Request::from(view))).collect())
     }
 }
 
@@ -161,19 +140,14 @@ impl Drop for MockKafka {
     fn drop(&mut self) {
         let mut findings = Vec::new();
         if thread::panicking() {
-            eprintln!("the last requests of mock-kafka:{}", self.last_requests());
+            let requests = self.last_requests().unwrap_or_else(|error| error.to_string());
+            eprintln!("the last requests of mock-kafka:{requests}");
             eprintln!("the log of mock-kafka:\n{}", self.log());
-        } else if self.cluster().settings.is_audited {
-            findings = self.findings();
+        } else if self.cluster().settings.audit {
+            findings = self.findings().unwrap_or_else(|error| vec![error.to_string()]);
         }
         take_back(self.cluster.take().expect("a cluster"));
         assert!(findings.is_empty(), "audit: {}", findings.join("\n"));
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        let _ = self.release(); // the rule may be removed already, by a reset also
     }
 }
 
@@ -197,17 +171,18 @@ impl fmt::Display for Request {
             "request" => (&self.client_id, format!("{} v{}", self.api, self.version)),
             kind => (&self.client_host, kind.into()),
         };
-        let names = [&self.topics[..], &self.groups, &self.transactional_ids].concat().join(" ");
-        let (errors, fault) = (self.errors.join(" "), format!("[{}]", self.fault));
-        let line = format!(
-            "#{} broker {} {client} {action} {names} -> {} {}{} {errors} {}",
-            self.number,
-            self.broker,
-            self.outcome,
-            self.close_reason,
-            self.reason,
-            fault.trim_end_matches("[]")
-        );
-        f.write_str(&line.split_whitespace().collect::<Vec<_>>().join(" "))
+        let fault = if self.fault.is_empty() { String::new() } else { format!("[{}]", self.fault) };
+        let start = format!("#{} broker {} {client} {action}", self.number, self.broker);
+        let outcome = format!("-> {} {}{}", self.outcome, self.close_reason, self.reason);
+        let words = [
+            &[start],
+            &self.topics[..],
+            &self.groups,
+            &self.transactional_ids,
+            &[outcome],
+            &self.errors,
+            &[fault],
+        ];
+        f.write_str(&words.concat().join(" ").split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }

@@ -36,12 +36,9 @@ mod generated;
 mod kafka;
 
 pub use admin::{Admin, Error, Result};
-pub use cluster::Builder;
 pub use generated::*;
-pub use kafka::{when, MockKafka};
+pub use kafka::MockKafka;
 pub use serde_json::json;
-
-pub(crate) use admin::escaped;
 
 /// The version of mock-kafka that this crate is made for.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -10,6 +10,8 @@ import (
 
 // methodTable has the names of methods and types that are made for tests; see clients/README.md.
 type methodTable struct {
+	NoProgram      string `json:"no_program"`
+	Options        []option
 	Aliases, Plain []struct{ Name, Of, Doc string }
 	Handles        []struct {
 		Name, Of, Doc string
@@ -23,6 +25,7 @@ type methodTable struct {
 type method struct {
 	Name, Doc, Operation, Result, Without string
 	Then                                  string
+	Go                                    *string // "" if the package has it by hand
 	Arguments                             ordered[string]
 	Set, Default                          ordered[any]
 	With                                  ordered[ordered[any]]
@@ -32,6 +35,11 @@ type method struct {
 	Pages                                 ordered[[]string]
 }
 
+type option struct {
+	Name, Kind, Argument, Doc string
+	Config                    ordered[string]
+}
+
 // receivers have the name of the receiver of a type, and the expression of its cluster.
 var receivers = map[string]struct{ name, kafka string }{
 	"Kafka": {"k", "k"}, "Fault": {"f", "f.kafka"}, "Hold": {"h", "h.kafka"},
@@ -39,7 +47,9 @@ var receivers = map[string]struct{ name, kafka string }{
 
 func (d *openAPI) methods(table *methodTable) string {
 	var out bytes.Buffer
-	out.WriteString("import (\n\"cmp\"\n\"context\"\n\"encoding/base64\"\n\"encoding/json\"\n\"slices\"\n\"time\"\n)\n")
+	out.WriteString("import (\n\"cmp\"\n\"context\"\n\"encoding/base64\"\n\"encoding/json\"\n\"fmt\"\n\"slices\"\n\"time\"\n)\n")
+	fmt.Fprintf(&out, "\n// noProgram is the reason why no cluster starts.\nconst noProgram = %q\n", table.NoProgram)
+	writeOptions(&out, table.Options)
 	for _, alias := range table.Aliases {
 		fmt.Fprintf(&out, "\n%stype %s = %s\n", documented(alias.Name, alias.Doc), alias.Name, alias.Of)
 	}
@@ -78,6 +88,34 @@ func (d *openAPI) methods(table *methodTable) string {
 	return out.String()
 }
 
+// writeOptions writes the options of a start.
+func writeOptions(out *bytes.Buffer, table []option) {
+	var fields, setters, arguments string
+	for _, o := range table {
+		field, kind, parameters, set := camel(o.Name), "bool", "", "o.%s = true"
+		switch o.Kind {
+		case "count":
+			kind, parameters, set = "int", "count int", "o.%s = count"
+			arguments += fmt.Sprintf("if o.%s > 0 {\nfound = append(found, %q, fmt.Sprint(o.%s))\n}\n", field, o.Argument, field)
+		case "values":
+			kind, parameters, set = "map[string]string", "key string, value any", "o.%s[key] = fmt.Sprint(value)"
+			arguments += fmt.Sprintf("for key, value := range o.%s {\nfound = append(found, %q, key+\"=\"+value)\n}\n", field, o.Argument)
+		case "words":
+			kind, parameters, set = "[]string", "words ...string", "o.%s = words"
+		}
+		fields += field + " " + kind + "\n"
+		set = fmt.Sprintf(set, field)
+		for _, entry := range o.Config {
+			set += fmt.Sprintf("\no.config[%q] = %q", entry.name, entry.value)
+		}
+		name := "With" + pascal(o.Name)
+		setters += fmt.Sprintf("\n%sfunc %s(%s) Option {\nreturn func(o *options) {\n%s\n}\n}\n",
+			documented(name, o.Doc), name, parameters, set)
+	}
+	fmt.Fprintf(out, "\n// An Option configures a cluster that starts.\ntype Option func(*options)\n\ntype options struct {\n%s}\n%s", fields, setters)
+	fmt.Fprintf(out, "\n// arguments returns the arguments of the program.\nfunc (o *options) arguments() (found []string) {\n%sreturn found\n}\n", arguments)
+}
+
 // documented returns a comment that begins with the name, and goes on with the verb.
 func documented(name, doc string) string {
 	return comment(name + " " + strings.ToLower(doc[:1]) + doc[1:])
@@ -93,6 +131,9 @@ func plainType(name, kind string) string {
 
 func (d *openAPI) writeMethods(out *bytes.Buffer, owner string, methods []method, table *methodTable, keys map[string]bool) {
 	for _, m := range methods {
+		if m.Go != nil && *m.Go == "" {
+			continue
+		}
 		w := d.writer(owner, &m, table)
 		for name, null := range m.Null {
 			fmt.Fprintf(out, "\n// Default%s is the name of the default of its type, for [%s.%s].\nconst Default%s = %q\n",

@@ -15,11 +15,13 @@ use std::process::Command;
 
 const HEADER: &str = "// Made by `generate` from clients/openapi.json and clients/methods.json. Do not edit.
 
-use crate::{escaped, Admin, Error, MockKafka, Result};
+use crate::{Admin, Error, MockKafka, Result};
 use base64::prelude::{Engine, BASE64_STANDARD};
+use percent_encoding::{utf8_percent_encode, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ";
@@ -239,20 +241,24 @@ fn write_operation(
         if parameter["in"] == "path" {
             let is_text = found == "String";
             write!(arguments, ", {field}: {}", if is_text { "&str" } else { &found }).unwrap();
-            in_path.push(if is_text { format!("escaped({field})") } else { field.into() });
+            in_path.push(if is_text {
+                format!("utf8_percent_encode({field}, NON_ALPHANUMERIC)")
+            } else {
+                field.into()
+            });
         }
     }
-    let (mut query, mut body) = ("Value::Null", "Value::Null");
+    let (mut query, mut body) = ("Value::Null".to_string(), "Value::Null".to_string());
     if let Some(content) = operation["requestBody"]["content"].get("application/json") {
         write!(arguments, ", body: &{}", kind(schemas, &content["schema"])).unwrap();
-        body = "json!(body)";
+        body = "json!(body)".into();
     }
     if !queries.is_empty() {
         let kind = format!("{}Query", pascal(name));
         let description = format!("The parameters of `Admin::{name}`; those that are not set are not sent.");
         write_struct(out, &kind, &description, &queries);
         write!(arguments, ", query: &{kind}").unwrap();
-        query = "json!(query)";
+        query = "json!(query)".into();
     }
     let target = if in_path.is_empty() {
         format!("{path:?}")
@@ -271,11 +277,23 @@ fn write_operation(
     writeln!(methods, "/// It sends `{method} {path}`.").unwrap();
     let send = match result {
         "Vec<u8>" => "bytes",
-        "Box<dyn Read>" => "stream",
-        _ => "decoded",
+        "Box<dyn Read>" => "open",
+        _ => "send",
     };
     writeln!(methods, "pub fn {name}(&self{arguments}) -> Result<{result}> {{").unwrap();
-    writeln!(methods, "self.{send}({method:?}, {target}, {query}, {body})\n}}").unwrap();
+    if send == "send" {
+        let option = |value: &str| {
+            if value == "Value::Null" {
+                "None::<&()>".to_string()
+            } else {
+                value.replace("json!(", "Some(")
+            }
+        };
+        (query, body) = (option(&query), option(&body));
+    }
+    let call = format!("self.{send}({method:?}, {target}, {query}, {body})");
+    let call = if send == "open" { format!("Ok(Box::new({call}?.into_reader()))") } else { call };
+    writeln!(methods, "{call}\n}}").unwrap();
 }
 
 /// Returns the type of a successful response: `page` for a part of the admin page.

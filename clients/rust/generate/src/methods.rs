@@ -7,9 +7,21 @@ use std::fmt::Write;
 type Schemas = Map<String, Value>;
 
 pub fn write(out: &mut String, schemas: &Schemas, document: &Value, table: &Value) {
+    let no_program = text(table, "no_program");
+    writeln!(
+        out,
+        "\n/// The reason why no cluster starts.\npub(crate) const NO_PROGRAM: &str = {no_program:?};"
+    )
+    .unwrap();
+    write_options(out, list(&table["options"]).collect());
     for alias in list(&table["aliases"]) {
         comment(out, "\n///", text(alias, "doc"));
         writeln!(out, "pub type {} = {};", text(alias, "name"), text(alias, "of")).unwrap();
+        if let Some(function) = alias["function"].as_str() {
+            let kind = text(alias, "name");
+            writeln!(out, "\n/// Returns an empty [`{kind}`], to set its fields.").unwrap();
+            writeln!(out, "pub fn {function}() -> {kind} {{\n{kind}::default()\n}}").unwrap();
+        }
     }
     for plain in list(&table["plain"]) {
         write_plain(out, schemas, plain);
@@ -49,6 +61,56 @@ fn literal(value: &Value) -> String {
     }
 }
 
+/// Writes the options of a start.
+fn write_options(out: &mut String, options: Vec<&Value>) {
+    let (mut fields, mut setters, mut arguments) = (String::new(), String::new(), String::new());
+    for option in options {
+        let (name, argument) = (text(option, "name"), text(option, "argument"));
+        let (kind, parameters, set) = match text(option, "kind") {
+            "count" => ("Option<u16>", "count: u16", format!("self.{name} = Some(count);")),
+            "values" => (
+                "BTreeMap<String, String>",
+                "key: &str, value: impl Display",
+                format!("self.{name}.insert(key.into(), value.to_string());"),
+            ),
+            "words" => (
+                "Vec<String>",
+                "words: impl IntoIterator<Item = T>",
+                format!("self.{name} = words.into_iter().map(Into::into).collect();"),
+            ),
+            _ => ("bool", "", format!("self.{name} = true;")),
+        };
+        let item = match text(option, "kind") {
+            "count" => "one.to_string()",
+            _ => "format!(\"{}={}\", one.0, one.1)",
+        };
+        if !argument.is_empty() {
+            writeln!(
+                arguments,
+                "found.extend(self.{name}.iter().flat_map(|one| [{argument:?}.into(), {item}]));"
+            )
+            .unwrap();
+        }
+        writeln!(fields, "pub(crate) {name}: {kind},").unwrap();
+        comment(&mut setters, "\n///", text(option, "doc"));
+        let generics = if kind == "Vec<String>" { "<T: Into<String>>" } else { "" };
+        writeln!(setters, "pub fn {name}{generics}(mut self, {parameters}) -> Self {{\n{set}").unwrap();
+        for (key, value) in entries(&option["config"]) {
+            writeln!(setters, "self.config.insert({key:?}.into(), {value}.into());").unwrap();
+        }
+        writeln!(setters, "self\n}}").unwrap();
+    }
+    comment(out, "\n///", "The settings of a cluster.");
+    writeln!(
+        out,
+        "#[derive(Clone, Debug, Default, PartialEq)]\n#[must_use]\npub struct Builder {{\n{fields}}}\n"
+    )
+    .unwrap();
+    writeln!(out, "impl Builder {{{setters}\n/// The arguments of the program.").unwrap();
+    writeln!(out, "pub(crate) fn arguments(&self) -> Vec<String> {{\nlet mut found = Vec::new();").unwrap();
+    writeln!(out, "{arguments}found\n}}\n}}").unwrap();
+}
+
 /// Writes a type whose fields have their defaults instead of null.
 fn write_plain(out: &mut String, schemas: &Schemas, plain: &Value) {
     let (name, of) = (text(plain, "name"), text(plain, "of"));
@@ -71,10 +133,17 @@ fn write_plain(out: &mut String, schemas: &Schemas, plain: &Value) {
 /// Writes a type that has methods of its own, for something that the cluster has.
 fn write_handle(out: &mut String, schemas: &Schemas, handle: &Value) {
     let (name, of, doc) = (text(handle, "name"), text(handle, "of"), text(handle, "doc"));
+    let mut drop = String::new();
     let doc = doc.strip_prefix("Is a ").map_or(doc.to_string(), |rest| format!("A {rest}"));
     comment(out, "\n///", &doc);
     if let Some(reason) = handle["must_use"].as_str() {
         writeln!(out, "#[must_use = {reason:?}]").unwrap();
+    }
+    if let Some(release) = handle["on_drop"].as_str() {
+        drop = format!(
+            "\nimpl Drop for {name} {{\nfn drop(&mut self) {{\n\
+             let _ = self.{release}(); // it may be removed already, by a reset also\n}}\n}}"
+        );
     }
     if !schemas.contains_key(of) {
         writeln!(
@@ -82,7 +151,7 @@ fn write_handle(out: &mut String, schemas: &Schemas, handle: &Value) {
             "pub struct {name}({of});\n\nimpl std::ops::Deref for {name} {{\ntype Target = {of};\n"
         )
         .unwrap();
-        writeln!(out, "fn deref(&self) -> &{of} {{\n&self.0\n}}\n}}").unwrap();
+        writeln!(out, "fn deref(&self) -> &{of} {{\n&self.0\n}}\n}}\n{drop}").unwrap();
         return;
     }
     writeln!(out, "pub struct {name} {{").unwrap();
@@ -396,7 +465,7 @@ impl<'a> Method<'a> {
             return (
                 field.into(),
                 format!(
-                    "let view: {} = self.admin.decoded({:?}, {:?}, Value::Null, json!({first}))?;\n\
+                    "let view: {} = self.admin.send({:?}, {:?}, None::<&()>, Some(&{first}))?;\n\
                 Ok({field} {{ {fields}admin: self.admin.clone(), timeout: self.timeout }})",
                     text(handle, "of"),
                     self.verb,
