@@ -88,7 +88,7 @@ func Start(t testing.TB, opts ...Option) *Kafka {
 func take(opts []Option) (*Cluster, error) {
 	pool.Lock()
 	for i, c := range pool.idle {
-		isSame := c.lending != &ofEnvironment && reflect.DeepEqual(c.options, optionsOf(opts))
+		isSame := reflect.DeepEqual(c.options, optionsOf(opts))
 		if isSame && c.running.Err() == nil && os.Getenv("MOCK_KAFKA_ADMIN_URL") == "" {
 			pool.idle = slices.Delete(pool.idle, i, i+1)
 			pool.Unlock()
@@ -100,6 +100,9 @@ func take(opts []Option) (*Cluster, error) {
 }
 
 func (c *Cluster) giveBack() {
+	if c.lending == &ofEnvironment {
+		return
+	}
 	pool.Lock()
 	defer pool.Unlock()
 	if pool.idle = slices.Insert(pool.idle, 0, c); len(pool.idle) > idleMax {
@@ -134,8 +137,10 @@ func (c *Cluster) For(t testing.TB) *Kafka {
 
 // end checks the audit, and describes a failure.
 func (k *Kafka) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	if k.Cluster.options.audit && k.Cluster.running.Err() == nil {
-		report, err := k.Admin.GetAudit(context.Background())
+		report, err := k.Admin.GetAudit(ctx)
 		k.check(err)
 		for _, found := range report.Findings {
 			if !slices.Contains([]string{"lost_by_election", "lost_by_truncation", "changed_by_rule"}, found.Kind) {
@@ -146,10 +151,12 @@ func (k *Kafka) end() {
 	if !k.t.Failed() {
 		return
 	}
-	k.t.Logf("the log of mock-kafka:\n%s", k.Cluster.Log())
+	if log := k.Cluster.Log(); log != "" {
+		k.t.Logf("the log of mock-kafka:\n%s", log)
+	}
 	var requests []Request
 	query := RequestFilter{Limit: 20, Bodies: Ptr(false)}
-	k.check(k.Admin.Do(context.Background(), "GET", "/v1/requests", query, nil, &requests))
+	k.check(k.Admin.Do(ctx, "GET", "/v1/requests", query, nil, &requests))
 	lines := ""
 	for _, request := range requests {
 		lines += "\n  " + request.String()
