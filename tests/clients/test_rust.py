@@ -53,7 +53,8 @@ def test_the_generated_code_is_fresh(tmp_path: Path) -> None:
     succeed(CRATE, "run", "--locked", "-p", "generate", *inputs, str(fresh))
     kept = CRATE / "src" / "generated.rs"
     assert kept.read_text(encoding="utf-8") == fresh.read_text(encoding="utf-8"), (
-        "run in clients/rust: cargo run -p generate ../openapi.json ../methods.json src/generated.rs"
+        "run in clients/rust: "
+        "cargo run -p generate ../openapi.json ../methods.json src/generated.rs"
     )
 
 
