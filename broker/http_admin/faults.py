@@ -221,7 +221,8 @@ def _state(admin: Admin, rule_id: int) -> RuleState:
 
 
 def _no_such_rule(rule_id: int) -> Problem:
-    return Problem(404, f"there is no rule {rule_id}", remedy=Remedy("list_faults", "lists them"))
+    reason = f"there is no rule {rule_id}: it was removed, or the cluster was reset"
+    return Problem(404, reason, remedy=Remedy("list_faults", "lists them"))
 
 
 def _view(state: RuleState) -> FaultView:
