@@ -1,141 +1,75 @@
 package io.mockkafka;
 
 import io.mockkafka.admin.AdminApi;
-import java.io.File;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Locale;
-import java.util.Map;
+import java.io.*;
+import java.net.*;
+import java.util.*;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+import java.util.stream.*;
 
 /** Find the program, and return the command that starts it. */
 final class Launcher {
-    private static final List<String> ENGINES = List.of("docker", "podman");
-    private static final int PORT_ATTEMPTS = 50;
+    private static final Pattern WORD = Pattern.compile("(?:\"[^\"]*\"|'[^']*'|[^\\s\"'])+");
     private static final String NO_PROGRAM = "there is no cluster, and no program that starts one. Looked for\n"
             + "- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n"
-            + "- a command in the options\n"
-            + "- a command in MOCK_KAFKA_COMMAND\n"
+            + "- a command in the options\n- a command in MOCK_KAFKA_COMMAND\n"
             + "- mock-kafka, uvx, docker and podman on the PATH\n"
-            + "Install it with Python 3.11 or newer: pip install path/to/mock-kafka,"
-            + " or uv tool install path/to/mock-kafka";
+            + "Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
 
-    private final MockKafkaOptions options;
-    private final Map<String, String> environment;
-    private String adminUrl;
+    private Launcher() {}
 
-    Launcher(MockKafkaOptions options, Map<String, String> environment) {
-        this.options = options;
-        this.environment = environment;
-    }
-
-    /** Return the URL of the admin port if the program cannot know it, as in a container; else null. */
-    String adminUrl() {
-        return adminUrl;
-    }
-
-    List<String> command() {
-        List<String> program = program();
-        if (program == null) {
-            return containerCommand();
+    static List<String> command(MockKafkaOptions options, Map<String, String> environment) {
+        // Split as a shell does: at spaces outside of quotes.
+        List<String> words = WORD.matcher(environment.getOrDefault("MOCK_KAFKA_COMMAND", "")).results()
+                .map(word -> word.group().replaceAll("\"([^\"]*)\"|'([^']*)'", "$1$2")).collect(Collectors.toList());
+        List<String> given = options.command.isEmpty() ? words : options.command;
+        if (!given.isEmpty()) {
+            return serve(given, options, 0, 0);
         }
-        List<String> command = new ArrayList<>(program);
-        command.addAll(List.of("serve", "--port", "0", "--admin-port", "0"));
-        return finished(command);
+        String path = environment.getOrDefault("PATH", "");
+        File found = Stream.of("mock-kafka", "uvx", "docker", "podman").flatMap(name -> find(name, path)).findFirst()
+                .orElseThrow(() -> new MockKafkaException(NO_PROGRAM, null));
+        if (found.getName().startsWith("mock-kafka")) {
+            return serve(List.of(found.getPath()), options, 0, 0);
+        } else if (found.getName().startsWith("uvx")) {
+            return serve(List.of(found.getPath(), "mock-kafka==" + AdminApi.VERSION), options, 0, 0);
+        }
+        // The ports of a container are those of this machine, so it can advertise them.
+        int port = freePorts(options.brokers() + 1);
+        int adminPort = port + options.brokers();
+        Stream<String> published = IntStream.rangeClosed(port, adminPort).boxed()
+                .flatMap(each -> Stream.of("--publish", "127.0.0.1:" + each + ":" + each));
+        Stream<String> run = Stream.concat(Stream.of(found.getPath(), "run", "--rm", "--interactive"), published);
+        Stream<String> image = Stream.of(environment.getOrDefault("MOCK_KAFKA_IMAGE", "mock-kafka"));
+        return serve(Stream.concat(run, image).collect(Collectors.toList()), options, port, adminPort);
     }
 
-    private List<String> finished(List<String> command) {
+    private static List<String> serve(List<String> program, MockKafkaOptions options, int port, int adminPort) {
+        List<String> command = new ArrayList<>(program);
+        command.addAll(List.of("serve", "--port", "" + port, "--admin-port", "" + adminPort));
         command.addAll(List.of("--until-stdin-closes", "--log-level", "warning"));
         command.addAll(options.arguments());
         return command;
     }
 
-    private List<String> program() {
-        if (!options.command().isEmpty()) {
-            return options.command();
-        }
-        List<String> words = words(environment.getOrDefault("MOCK_KAFKA_COMMAND", ""));
-        if (!words.isEmpty()) {
-            return words;
-        }
-        if (find("mock-kafka") != null) {
-            return List.of(find("mock-kafka"));
-        }
-        return find("uvx") == null ? null : List.of(find("uvx"), "mock-kafka==" + AdminApi.VERSION);
-    }
-
-    /** Split a command as a shell does: at spaces outside of quotes. */
-    private static List<String> words(String command) {
-        return Pattern.compile("(?:\"[^\"]*\"|'[^']*'|[^\\s\"'])+").matcher(command).results()
-                .map(word -> word.group().replaceAll("\"([^\"]*)\"|'([^']*)'", "$1$2"))
-                .collect(Collectors.toList());
-    }
-
-    /** Return the command of a container whose ports are those of this machine, so it can advertise them. */
-    private List<String> containerCommand() {
-        String engine = ENGINES.stream().map(this::find).filter(path -> path != null).findFirst()
-                .orElseThrow(() -> new MockKafkaException(NO_PROGRAM, null));
-        int ports = options.brokers() + 1;
-        int first = freePorts(ports);
-        int adminPort = first + options.brokers();
-        adminUrl = "http://127.0.0.1:" + adminPort;
-        List<String> command = new ArrayList<>(List.of(engine, "run", "--rm", "--interactive"));
-        for (int port = first; port < first + ports; port++) {
-            command.addAll(List.of("--publish", "127.0.0.1:" + port + ":" + port));
-        }
-        command.add(environment.getOrDefault("MOCK_KAFKA_IMAGE", "mock-kafka"));
-        command.addAll(List.of("serve", "--host", "0.0.0.0", "--advertised-host", "127.0.0.1"));
-        command.addAll(List.of("--port", Integer.toString(first)));
-        command.addAll(List.of("--admin-host", "0.0.0.0", "--admin-port", Integer.toString(adminPort)));
-        return finished(command);
-    }
-
     /** Return the first of consecutive free ports. Another program may take one of them until the start. */
     private static int freePorts(int count) {
-        for (int attempt = 0; attempt < PORT_ATTEMPTS; attempt++) {
-            List<ServerSocket> sockets = new ArrayList<>();
-            try {
-                InetAddress loopback = InetAddress.getByName("127.0.0.1");
-                sockets.add(new ServerSocket(0, 1, loopback));
-                int first = sockets.get(0).getLocalPort();
-                for (int port = first + 1; port < first + count; port++) {
-                    sockets.add(new ServerSocket(port, 1, loopback));
-                }
-                return first;
-            } catch (IOException | IllegalArgumentException error) {
-                continue; // one of them is in use, or none
-            } finally {
-                sockets.forEach(Launcher::close);
-            }
-        }
-        throw new MockKafkaException("this machine has no " + count + " consecutive free ports", null);
-    }
-
-    private static void close(ServerSocket socket) {
+        int port = 0;
         try {
-            socket.close();
-        } catch (IOException error) {
-            throw new IllegalStateException(error);
+            for (int found = 0; found < count; found++) {
+                try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
+                    port = socket.getLocalPort() + 1;
+                }
+            }
+            return port - count;
+        } catch (IOException | IllegalArgumentException error) {
+            return freePorts(count); // one of them is in use, or none
         }
     }
 
-    private String find(String name) {
-        boolean isWindows = System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("windows");
-        List<String> endings = isWindows ? List.of(".exe", ".cmd", ".bat") : List.of("");
-        for (String folder : environment.getOrDefault("PATH", "").split(File.pathSeparator)) {
-            for (String ending : endings) {
-                Path path = Path.of(folder, name + ending);
-                if (!folder.isEmpty() && Files.isRegularFile(path) && Files.isExecutable(path)) {
-                    return path.toString();
-                }
-            }
-        }
-        return null;
+    private static Stream<File> find(String name, String path) {
+        Stream<String> endings = File.separatorChar == '\\' ? Stream.of(".exe", ".cmd", ".bat") : Stream.of("");
+        return endings.flatMap(ending -> Stream.of(path.split(File.pathSeparator)).map(folder -> new File(folder, name + ending)))
+                .filter(file -> file.getParent() != null && file.isFile() && file.canExecute());
     }
 }

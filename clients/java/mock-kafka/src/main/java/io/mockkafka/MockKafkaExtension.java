@@ -1,17 +1,11 @@
 package io.mockkafka;
 
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import org.junit.jupiter.api.extension.AfterEachCallback;
-import org.junit.jupiter.api.extension.BeforeAllCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
-import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import io.mockkafka.admin.*;
+import java.util.*;
+import java.util.concurrent.*;
+import org.junit.jupiter.api.extension.*;
+import org.junit.jupiter.api.extension.ExtensionContext.*;
 import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
-import org.junit.jupiter.api.extension.ParameterContext;
-import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
  * A cluster for the tests of a class with JUnit 5, or for all tests of the JVM.
@@ -62,27 +56,13 @@ public final class MockKafkaExtension extends ClusterMethods
     }
 
     /** Return the running cluster. */
+    @Override
     public MockKafka cluster() {
         if (kafka == null) {
             throw new IllegalStateException("the cluster starts before the first test of the class:"
                     + " make the field of @RegisterExtension static to use it in @BeforeAll");
         }
         return kafka;
-    }
-
-    @Override
-    AdminPort port() {
-        return cluster().port();
-    }
-
-    @Override
-    public String bootstrapServers() {
-        return cluster().bootstrapServers();
-    }
-
-    @Override
-    public Map<String, Object> clientProperties() {
-        return cluster().clientProperties();
     }
 
     @Override
@@ -93,25 +73,24 @@ public final class MockKafkaExtension extends ClusterMethods
     @Override
     public void beforeEach(ExtensionContext context) {
         kafka = started(context);
-        // The store of the context closes after the test, and others may use the cluster then.
-        context.getStore(NAMESPACE).getOrComputeIfAbsent("use of " + adminUrl(), key -> new Use(adminUrl()));
+        // One test at a time: the store of the context closes after the test, perhaps in another thread.
+        context.getStore(NAMESPACE).getOrComputeIfAbsent("use of " + adminUrl(), key -> {
+            Semaphore semaphore = IN_USE.computeIfAbsent(adminUrl(), url -> new Semaphore(1));
+            semaphore.acquireUninterruptibly();
+            return (CloseableResource & AutoCloseable) semaphore::release;
+        });
         reset();
     }
 
     @Override
     public void afterEach(ExtensionContext context) {
         if (context.getExecutionException().isPresent()) {
-            System.err.println(context.getDisplayName() + " failed. The last requests of its cluster:\n" + seen());
-        }
-    }
-
-    private String seen() {
-        List<String> log = cluster().logLines();
-        String lines = String.join("\n", log.subList(Math.max(0, log.size() - LINES_SHOWN), log.size()));
-        try {
-            return lastRequests(LINES_SHOWN) + "\nIts log:\n" + lines;
-        } catch (MockKafkaException error) { // the error of the test comes first
-            return error.getMessage() + "\nIts log:\n" + lines;
+            ListRequestsQuery query = new ListRequestsQuery().kind(ListRequestsQuery.Kind.REQUEST).limit(LINES_SHOWN);
+            List<String> log = cluster().logLines();
+            log = log.subList(Math.max(0, log.size() - LINES_SHOWN), log.size());
+            String failed = context.getDisplayName() + " failed. The log of its cluster:\n" + String.join("\n", log);
+            System.err.println(failed + "\nIts last requests:");
+            requests(query.bodies(false)).forEach(request -> System.err.println(request.line()));
         }
     }
 
@@ -126,40 +105,14 @@ public final class MockKafkaExtension extends ClusterMethods
     }
 
     private MockKafka started(ExtensionContext context) {
-        ExtensionContext owner = context;
+        ExtensionContext owner = isShared ? context.getRoot() : context;
         while (!isShared && owner.getParent().flatMap(ExtensionContext::getTestClass).isPresent()) {
             owner = owner.getParent().get();
         }
+        Store store = owner.getStore(NAMESPACE);
         Object key = isShared ? options.arguments() : this;
-        ExtensionContext.Store store = (isShared ? context.getRoot() : owner).getStore(NAMESPACE);
-        return store.getOrComputeIfAbsent(key, missing -> new Started(MockKafka.start(options)), Started.class).kafka;
-    }
-
-    private static final class Started implements CloseableResource, AutoCloseable {
-        private final MockKafka kafka;
-
-        Started(MockKafka kafka) {
-            this.kafka = kafka;
-        }
-
-        @Override
-        public void close() {
-            kafka.close();
-        }
-    }
-
-    /** One test at a time. A semaphore, because JUnit may close the store in another thread. */
-    private static final class Use implements CloseableResource, AutoCloseable {
-        private final Semaphore semaphore;
-
-        Use(String adminUrl) {
-            semaphore = IN_USE.computeIfAbsent(adminUrl, url -> new Semaphore(1));
-            semaphore.acquireUninterruptibly();
-        }
-
-        @Override
-        public void close() {
-            semaphore.release();
-        }
+        MockKafka started = store.getOrComputeIfAbsent(key, missing -> MockKafka.start(options), MockKafka.class);
+        store.getOrComputeIfAbsent(started, missing -> (CloseableResource & AutoCloseable) started::close);
+        return started;
     }
 }

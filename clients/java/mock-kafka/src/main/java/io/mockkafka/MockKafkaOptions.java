@@ -1,20 +1,16 @@
 package io.mockkafka;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.*;
 
 /** How a cluster starts. One that runs already has its own options, and is refused if it has another number of brokers. */
 public final class MockKafkaOptions {
     private final Map<String, String> config = new LinkedHashMap<>();
-    private final Map<String, String> users = new LinkedHashMap<>();
-    private List<String> command = List.of();
-    private Duration startTimeout = Duration.ofSeconds(30);
-    private Integer brokers;
-    private boolean tls;
+    final Map<String, String> users = new LinkedHashMap<>();
+    List<String> command = List.of();
+    Duration startTimeout = Duration.ofSeconds(30);
+    Integer brokers;
+    boolean hasTls;
 
     /** One broker without TLS and without users. */
     public MockKafkaOptions() {}
@@ -38,7 +34,7 @@ public final class MockKafkaOptions {
 
     /** Have TLS, with certificates for this cluster. */
     public MockKafkaOptions tls() {
-        tls = true;
+        hasTls = true;
         return this;
     }
 
@@ -62,27 +58,7 @@ public final class MockKafkaOptions {
 
     /** Return the number of brokers, by default 1. */
     public int brokers() {
-        return hasBrokers() ? brokers : 1;
-    }
-
-    boolean hasBrokers() {
-        return brokers != null;
-    }
-
-    boolean hasTls() {
-        return tls;
-    }
-
-    Map<String, String> users() {
-        return users;
-    }
-
-    List<String> command() {
-        return command;
-    }
-
-    Duration startTimeout() {
-        return startTimeout;
+        return brokers == null ? 1 : brokers;
     }
 
     /** Return the value of {@code broker.admin.token}, or null. */
@@ -92,21 +68,16 @@ public final class MockKafkaOptions {
 
     /** Return the arguments of {@code mock-kafka serve} that these options stand for. */
     public List<String> arguments() {
-        Map<String, String> keys = new LinkedHashMap<>(config);
-        List<String> arguments = new ArrayList<>();
-        if (hasBrokers()) {
-            arguments.addAll(List.of("--brokers", Integer.toString(brokers)));
-        }
-        if (tls) {
+        List<String> arguments = new ArrayList<>(brokers == null ? List.of() : List.of("--brokers", "" + brokers));
+        if (hasTls) {
             arguments.add("--tls");
         }
         if (!users.isEmpty()) {
-            arguments.add("--sasl");
-            keys.put("sasl.users", users.entrySet().stream()
-                    .map(user -> AdminPort.encoded(user.getKey()) + ":" + AdminPort.encoded(user.getValue()))
-                    .collect(Collectors.joining(",")));
+            StringJoiner list = new StringJoiner(",", "sasl.users=", "");
+            users.forEach((name, password) -> list.add(AdminPort.encoded(name) + ":" + AdminPort.encoded(password)));
+            arguments.addAll(List.of("--sasl", "-o", list.toString()));
         }
-        keys.forEach((key, value) -> arguments.addAll(List.of("-o", key + "=" + value)));
+        config.forEach((key, value) -> arguments.addAll(List.of("-o", key + "=" + value)));
         return arguments;
     }
 }

@@ -35,7 +35,7 @@ class LauncherTest {
     }
 
     private static List<String> command(Map<String, String> environment) {
-        return new Launcher(new MockKafkaOptions().brokers(2).config("num.partitions", 6), environment).command();
+        return Launcher.command(new MockKafkaOptions().brokers(2).config("num.partitions", 6), environment);
     }
 
     private static void send(MockKafka kafka) throws Exception {
@@ -62,7 +62,7 @@ class LauncherTest {
                 command(Map.of("PATH", folder.resolve("uvx").toString())).subList(0, 3));
         MockKafkaOptions options = new MockKafkaOptions().command("python", "-m", "mock_kafka");
         assertEquals(List.of("python", "-m", "mock_kafka", "serve"),
-                new Launcher(options, Map.of("PATH", path)).command().subList(0, 4));
+                Launcher.command(options, Map.of("PATH", path)).subList(0, 4));
     }
 
     @Test
