@@ -7,6 +7,7 @@
 //
 // The table says under which names users find operations, documents and fields of fault rules (`FIELD=NAME` renames one):
 //   texts      a line of text for a document: parts with fields in braces; one in a list is left out if it has no value
+//   options    the fields that a start has, for a base class with a setter for each
 //   errors     exceptions for a document that refuses a request
 //   reports    classes of documents with a list of findings, and a method that fails if there are some
 //   records    classes of documents whose bytes are read as bytes and as text
@@ -47,6 +48,7 @@ final class Generator {
         table.records.each { name, row -> write(name, recordClass(name, row), PLEASANT) }
         table.resources.each { name, row -> write(name, resourceClass(name, row), PLEASANT) }
         table.reports.each { name, row -> write(name, reportClass(name, row), PLEASANT) }
+        table.options.each { name, fields -> write("${name}Fields", optionsClass(name, fields), PLEASANT) }
         table.errors.each { name, row -> write(name, errorClass(name, row), PLEASANT) }
         write('PortMethods', portMethods(), PLEASANT)
     }
@@ -334,6 +336,23 @@ final class Generator {
 
     boolean hasBytes(Map schema) { choices(schema).any { it['$ref'] && refName(it) == 'BytesView' } }
 
+    static String optionsClass(String name, Map fields) {
+        def types = [flag: 'boolean', list: 'List<String>', map: 'Map<String, String>', int: 'Integer']
+        def initial = [list: 'List.of()', map: 'new LinkedHashMap<>()']
+        def text = new StringBuilder("/** The options of {@link $name}. */\npublic abstract class ${name}Fields {\n")
+        fields.each { own, row ->
+            def value = row.default ?: initial[row.type]
+            text << "    ${types[row.type] ?: row.type} $own${value ? " = $value" : ''};\n"
+        }
+        text << "\n    /** For the options of this package. */\n    ${name}Fields() {}\n\n"
+        fields.each { own, row ->
+            def (parameters, statement) = row.type == 'flag' ? ['', "$own = true"] : row.type == 'list' ? ['String... words', "$own = List.of(words)"]
+                : row.type == 'map' ? ["String name, ${row.values} value", "${own}.put(name, value.toString())"] : ["${row.type} $own", "this.$own = $own"]
+            text << javadoc(row.says, '    ') << "    public $name $own($parameters) {\n        $statement;\n        return ($name) this;\n    }\n\n"
+        }
+        text << '}\n'
+    }
+
     String errorClass(String name, Map row) {
         def text = new StringBuilder(javadoc(row.says)).append("public class $name extends RuntimeException {\n")
         text << "    private static final long serialVersionUID = 1;\n\n    private final int status;\n    private final transient ${row.of} problem;\n\n"
@@ -536,7 +555,9 @@ final class Generator {
         text << 'public abstract class PortMethods {\n    /** For the clusters of this package. */\n    PortMethods() {}\n\n'
         text << '    /** Return all operations of the admin port, for what has no method here. */\n    public abstract AdminApi admin();\n\n'
         table.methods.values().findAll { it.then }.each {
-            text << "    /** Return what there is, without waiting. */\n    public abstract ${it.then.returns} ${it.then.method}(String ${renamed(it.forms[0][0])[1]});\n\n"
+            def (then, own) = [it.then, renamed(it.forms[0][0])[1]]
+            text << "    /** Return what the query selects, without waiting. */\n    public abstract ${then.returns} ${then.method}(String $own, ${then.query} query);\n\n"
+            text << "    /** Return all that there is, without waiting. */\n    public ${then.returns} ${then.method}(String $own) {\n        return ${then.method}($own, new ${then.query}());\n    }\n\n"
         }
         table.rules.each { name, row -> text << ruleMethod(name, row) }
         table.methods.each { name, row -> text << methodForms(name, row) }

@@ -7,7 +7,6 @@ import java.io.*;
 import java.net.*;
 import java.net.http.*;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -15,7 +14,6 @@ import java.util.stream.Collectors;
 /** A client of the admin port of a cluster, in JSON. Threads may share it. */
 public final class AdminPort {
     static final Duration WAIT = Duration.ofSeconds(10);
-    private static final int WAITED_TOO_LONG = 408;
     /** Long enough to move the clock by a year. */
     private static final Duration RESPONSE_TIMEOUT = Duration.ofSeconds(60);
 
@@ -45,8 +43,7 @@ public final class AdminPort {
      */
     @SuppressWarnings("unchecked")
     public <T> T ask(String method, String path, Map<String, Object> query, Object body, TypeReference<T> type) {
-        String parameters = query.entrySet().stream()
-                .filter(entry -> entry.getValue() != null)
+        String parameters = query.entrySet().stream().filter(entry -> entry.getValue() != null)
                 .map(entry -> entry.getKey() + "=" + encoded(entry.getValue()))
                 .collect(Collectors.joining("&", "?", ""));
         HttpRequest request = HttpRequest.newBuilder(URI.create(url + path + parameters))
@@ -59,7 +56,7 @@ public final class AdminPort {
             String text = response.body();
             if (response.statusCode() >= 400) {
                 ProblemDocument problem = MAPPER.readValue(text, ProblemDocument.class);
-                if (response.statusCode() == WAITED_TOO_LONG) {
+                if (response.statusCode() == 408) { // it waited too long
                     throw new AssertionError(problem.detail());
                 }
                 throw new MockKafkaException(response.statusCode(), problem);
@@ -90,9 +87,9 @@ public final class AdminPort {
     }
 
     /** Return the JSON of a file as a value. */
-    static <T> T read(Path file, Class<T> type) {
+    static <T> T read(File file, Class<T> type) {
         try {
-            return MAPPER.readValue(file.toFile(), type);
+            return MAPPER.readValue(file, type);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }

@@ -14,9 +14,6 @@ import java.util.stream.*;
 public abstract class ClusterMethods extends PortMethods {
     private static final int RECORDS_PER_RESPONSE = 10_000;
 
-    /** For the clusters of this package. */
-    ClusterMethods() {}
-
     abstract MockKafka cluster();
 
     /** Return {@code HOST:PORT} of every broker, comma-separated. */
@@ -44,13 +41,8 @@ public abstract class ClusterMethods extends PortMethods {
         return produce(topic, Stream.of(values).map(value -> new RecordBody().value(value)).collect(Collectors.toList()));
     }
 
-    /** Return the records of a topic, by partition and offset. */
-    @Override
-    public List<StoredRecord> records(String topic) {
-        return records(topic, new GetRecordsQuery());
-    }
-
     /** Return the records of a topic that the query selects, by partition and offset. */
+    @Override
     public List<StoredRecord> records(String topic, GetRecordsQuery query) {
         List<StoredRecord> found = new ArrayList<>();
         Deque<GetRecordsQuery> remaining = new ArrayDeque<>(List.of(new GetRecordsQuery(query)));
@@ -67,6 +59,6 @@ public abstract class ClusterMethods extends PortMethods {
 
     /** Reset the cluster, and load the snapshot of a file. */
     public void loadSnapshot(Path file) {
-        loadSnapshot(AdminPort.read(file, Snapshot.class));
+        loadSnapshot(AdminPort.read(file.toFile(), Snapshot.class));
     }
 }

@@ -1,7 +1,6 @@
 package io.mockkafka;
 
 import java.io.*;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
@@ -15,7 +14,7 @@ final class ClusterProcess {
     /** What it has printed, by key. */
     final Map<String, String> printed = new ConcurrentHashMap<>();
 
-    final Deque<String> log = new ConcurrentLinkedDeque<>();
+    final BlockingDeque<String> log = new LinkedBlockingDeque<>(LOG_LINES_MAX);
     final Process process;
     private final CompletableFuture<Void> errors;
 
@@ -34,9 +33,8 @@ final class ClusterProcess {
             throw new MockKafkaException("mock-kafka can't be started: " + error.getMessage(), error);
         }
         errors = onLines(process.getErrorStream(), line -> {
-            log.add(line);
-            if (log.size() > LOG_LINES_MAX) {
-                log.remove();
+            while (!log.offer(line)) {
+                log.poll();
             }
         });
         CompletableFuture<String> failure = new CompletableFuture<>();
@@ -56,7 +54,7 @@ final class ClusterProcess {
     }
 
     private static CompletableFuture<Void> onLines(InputStream stream, Consumer<String> consumer) {
-        Scanner lines = new Scanner(stream, StandardCharsets.UTF_8).useDelimiter("\r?\n");
+        Scanner lines = new Scanner(stream, "UTF-8").useDelimiter("\r?\n");
         return CompletableFuture.runAsync(() -> lines.forEachRemaining(consumer), task -> {
             Thread reader = new Thread(task, "mock-kafka-reader");
             reader.setDaemon(true);
@@ -66,11 +64,7 @@ final class ClusterProcess {
 
     /** Close standard input, which ends the process also behind a wrapper; kill it after a while. */
     void close() {
-        try {
-            process.getOutputStream().close();
-        } catch (IOException error) {
-            process.destroyForcibly();
-        }
+        new PrintWriter(process.getOutputStream()).close(); // it throws nothing if the process has ended
         process.onExit().completeOnTimeout(process, END_TIMEOUT_S, TimeUnit.SECONDS).join().destroyForcibly();
         errors.completeOnTimeout(null, END_TIMEOUT_S, TimeUnit.SECONDS).join();
     }

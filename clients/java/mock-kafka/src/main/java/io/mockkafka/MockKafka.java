@@ -10,9 +10,12 @@ import java.util.*;
  * {@code mock-kafka}, {@code uvx}, {@code docker} and {@code podman} on the {@code PATH}.
  */
 public final class MockKafka extends ClusterMethods implements AutoCloseable {
+    private static final String LOGIN =
+            "org.apache.kafka.common.security.scram.ScramLoginModule required username=%s password=%s;";
+
     final Map<String, Object> clientProperties;
     final AdminPort port;
-    private final ClusterProcess process;
+    final ClusterProcess process;
 
     private MockKafka(Map<String, Object> clientProperties, AdminPort port, ClusterProcess process) {
         this.clientProperties = clientProperties;
@@ -38,11 +41,10 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
         String bootstrapServers = environment.getOrDefault("MOCK_KAFKA_BOOTSTRAP_SERVERS", "");
         String adminUrl = environment.getOrDefault("MOCK_KAFKA_ADMIN_URL", "");
         if (bootstrapServers.isEmpty() != adminUrl.isEmpty()) {
-            throw new MockKafkaException(
-                    "set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none", null);
+            throw new MockKafkaException("set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none", null);
         }
         if (adminUrl.isEmpty()) {
-            return started(options, Launcher.command(options, environment));
+            return started(options, options.command(environment));
         }
         MockKafka running = connect(bootstrapServers, adminUrl, options.adminToken());
         // Refuse a cluster with another number of brokers than the options have, if they do.
@@ -56,23 +58,19 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
 
     private static MockKafka started(MockKafkaOptions options, List<String> command) {
         // It prints its addresses, then the protocol, then the file of the authority.
-        String last = options.users.isEmpty() ? "admin.url" : "security.protocol";
-        ClusterProcess process =
-                new ClusterProcess(command, options.hasTls ? "ssl.ca.location" : last, options.startTimeout);
-        Map<String, String> printed = process.printed;
+        String last = options.tls ? "ssl.ca.location" : options.user.isEmpty() ? "admin.url" : "security.protocol";
+        ClusterProcess process = new ClusterProcess(command, last, options.startTimeout);
         // In a container it listens on all addresses, and its ports are published on this one.
-        String url = printed.get("admin.url").replace("//0.0.0.0:", "//127.0.0.1:");
-        Map<String, Object> properties = new LinkedHashMap<>(printed);
+        String url = process.printed.get("admin.url").replace("//0.0.0.0:", "//127.0.0.1:");
+        Map<String, Object> properties = new LinkedHashMap<>(process.printed);
         properties.keySet().retainAll(Set.of("bootstrap.servers", "security.protocol"));
-        if (options.hasTls) {
+        if (options.tls) {
             properties.put("ssl.truststore.type", "PEM");
-            properties.put("ssl.truststore.location", printed.get("ssl.ca.location"));
+            properties.put("ssl.truststore.location", process.printed.get("ssl.ca.location"));
         }
-        options.users.entrySet().stream().findFirst().ifPresent(user -> {
-            properties.put("sasl.mechanism", "SCRAM-SHA-256");
-            properties.put("sasl.jaas.config", "org.apache.kafka.common.security.scram.ScramLoginModule required username="
-                    + AdminPort.json(user.getKey()) + " password=" + AdminPort.json(user.getValue()) + ";");
-        });
+        options.user.entrySet().stream().findFirst().ifPresent(user -> properties.putAll(Map.of(
+                "sasl.mechanism", "SCRAM-SHA-256",
+                "sasl.jaas.config", String.format(LOGIN, AdminPort.json(user.getKey()), AdminPort.json(user.getValue())))));
         return new MockKafka(properties, new AdminPort(url, options.adminToken()), process);
     }
 
@@ -82,8 +80,7 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
      * @param adminToken the value of {@code broker.admin.token}, or null
      */
     public static MockKafka connect(String bootstrapServers, String adminUrl, String adminToken) {
-        return new MockKafka(
-                Map.of("bootstrap.servers", bootstrapServers), new AdminPort(adminUrl, adminToken), null);
+        return new MockKafka(Map.of("bootstrap.servers", bootstrapServers), new AdminPort(adminUrl, adminToken), null);
     }
 
     @Override
@@ -94,11 +91,6 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
     /** Return the latest lines that the cluster has logged; none of a cluster that ran already. */
     public List<String> logLines() {
         return process == null ? List.of() : List.copyOf(process.log);
-    }
-
-    /** Return the id of the process; 0 of a cluster that ran already. */
-    long pid() {
-        return process == null ? 0 : process.process.pid();
     }
 
     /** Stop the cluster, unless it ran already. */

@@ -5,7 +5,6 @@ import java.util.*;
 import java.util.concurrent.*;
 import org.junit.jupiter.api.extension.*;
 import org.junit.jupiter.api.extension.ExtensionContext.*;
-import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
 
 /**
  * A cluster for the tests of a class with JUnit 5, or for all tests of the JVM.
@@ -21,28 +20,20 @@ public final class MockKafkaExtension extends ClusterMethods
     private static final Map<String, Semaphore> IN_USE = new ConcurrentHashMap<>();
     private static final int LINES_SHOWN = 20;
 
-    private final MockKafkaOptions options;
-    private final boolean isShared;
+    private MockKafkaOptions options = new MockKafkaOptions();
+    private boolean isShared;
     private volatile MockKafka kafka;
 
     /** Start a cluster with one broker for the tests of a class. */
-    public MockKafkaExtension() {
-        this(new MockKafkaOptions(), false);
-    }
-
-    private MockKafkaExtension(MockKafkaOptions options, boolean isShared) {
-        this.options = options;
-        this.isShared = isShared;
-    }
-
-    /** Start a cluster with one broker for the tests of a class. */
     public static MockKafkaExtension create() {
-        return create(new MockKafkaOptions());
+        return new MockKafkaExtension();
     }
 
     /** Start a cluster with these options for the tests of a class. */
     public static MockKafkaExtension create(MockKafkaOptions options) {
-        return new MockKafkaExtension(options, false);
+        MockKafkaExtension extension = create();
+        extension.options = options;
+        return extension;
     }
 
     /** Share one cluster with one broker between all classes of this JVM. */
@@ -52,15 +43,16 @@ public final class MockKafkaExtension extends ClusterMethods
 
     /** Share one cluster between all classes of this JVM that share one with equal options. */
     public static MockKafkaExtension shared(MockKafkaOptions options) {
-        return new MockKafkaExtension(options, true);
+        MockKafkaExtension extension = create(options);
+        extension.isShared = true;
+        return extension;
     }
 
     /** Return the running cluster. */
     @Override
     public MockKafka cluster() {
         if (kafka == null) {
-            throw new IllegalStateException("the cluster starts before the first test of the class:"
-                    + " make the field of @RegisterExtension static to use it in @BeforeAll");
+            throw new IllegalStateException("the cluster starts before the first test; in @BeforeAll use a static field");
         }
         return kafka;
     }
@@ -77,7 +69,7 @@ public final class MockKafkaExtension extends ClusterMethods
         context.getStore(NAMESPACE).getOrComputeIfAbsent("use of " + adminUrl(), key -> {
             Semaphore semaphore = IN_USE.computeIfAbsent(adminUrl(), url -> new Semaphore(1));
             semaphore.acquireUninterruptibly();
-            return (CloseableResource & AutoCloseable) semaphore::release;
+            return (Store.CloseableResource & AutoCloseable) semaphore::release;
         });
         reset();
     }
@@ -112,7 +104,7 @@ public final class MockKafkaExtension extends ClusterMethods
         Store store = owner.getStore(NAMESPACE);
         Object key = isShared ? options.arguments() : this;
         MockKafka started = store.getOrComputeIfAbsent(key, missing -> MockKafka.start(options), MockKafka.class);
-        store.getOrComputeIfAbsent(started, missing -> (CloseableResource & AutoCloseable) started::close);
+        store.getOrComputeIfAbsent(started, missing -> (Store.CloseableResource & AutoCloseable) started::close);
         return started;
     }
 }
