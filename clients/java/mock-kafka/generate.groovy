@@ -357,6 +357,7 @@ final class Generator {
         def text = new StringBuilder(javadoc(row.says)).append("public class $name extends RuntimeException {\n")
         text << "    private static final long serialVersionUID = 1;\n\n    private final int status;\n    private final transient ${row.of} problem;\n\n"
         text << "    $name(String message, Throwable cause) {\n        super(message, cause);\n        status = 0;\n        problem = null;\n    }\n\n"
+        text << "    $name(String message) {\n        this(message, null);\n    }\n\n"
         text << "    $name(int status, ${row.of} problem) {\n        super(problem.${camel(row.message)}());\n        this.status = status;\n        this.problem = problem;\n    }\n\n"
         text << accessor('int', 'status', 'Return the HTTP status of a refusal, such as 404; 0 if there was no response.', 'status')
         text << accessor(row.of, 'problem', 'Return the document (RFC 9457), with the remedy; null if there was no response.', 'problem') << '}\n'

@@ -7,7 +7,7 @@ import { MockKafka } from './mock_kafka.js';
 import { textOfRequest } from './port_methods.js';
 
 const LINES_SHOWN = 20;
-const DUPLICATE_HINT = `A retry got DUPLICATE_SEQUENCE_NUMBER, which kafkajs and @platformatic/kafka treat as a failure: \
+const DUPLICATE_HINT = `A retry got DUPLICATE_SEQUENCE_NUMBER, a failure for kafkajs and @platformatic/kafka: \
 start the cluster with { client: 'kafkajs' }.`;
 
 /** How long a hook may take that starts a cluster. */

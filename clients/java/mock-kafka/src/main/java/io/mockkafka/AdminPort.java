@@ -61,8 +61,8 @@ public final class AdminPort {
                 }
                 throw new MockKafkaException(response.statusCode(), problem);
             }
-            String kind = response.headers().firstValue("content-type").orElse("");
-            return text.isEmpty() ? null : kind.startsWith("application/json") ? MAPPER.readValue(text, type) : (T) text;
+            boolean isJson = response.headers().firstValue("content-type").orElse("").startsWith("application/json");
+            return text.isEmpty() ? null : isJson ? MAPPER.readValue(text, type) : (T) text;
         } catch (IOException error) {
             throw new MockKafkaException("the cluster at " + url + " does not respond as it should: " + error, error);
         } catch (InterruptedException error) {

@@ -38,7 +38,7 @@ public abstract class ClusterMethods extends PortMethods {
 
     /** Store a record for each value, as a producer with acks=all does. */
     public List<ProducedView> produce(String topic, String... values) {
-        return produce(topic, Stream.of(values).map(value -> new RecordBody().value(value)).collect(Collectors.toList()));
+        return produce(topic, Stream.of(values).map(each -> new RecordBody().value(each)).collect(Collectors.toList()));
     }
 
     /** Return the records of a topic that the query selects, by partition and offset. */

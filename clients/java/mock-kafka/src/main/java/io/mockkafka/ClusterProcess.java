@@ -49,7 +49,7 @@ final class ClusterProcess {
         if (!failure.join().isEmpty()) {
             close();
             throw new MockKafkaException("the cluster did not start: " + String.join(" ", command) + failure.join()
-                    + ". Its standard error:\n" + String.join("\n", log), null);
+                    + ". Its standard error:\n" + String.join("\n", log));
         }
     }
 

@@ -41,7 +41,7 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
         String bootstrapServers = environment.getOrDefault("MOCK_KAFKA_BOOTSTRAP_SERVERS", "");
         String adminUrl = environment.getOrDefault("MOCK_KAFKA_ADMIN_URL", "");
         if (bootstrapServers.isEmpty() != adminUrl.isEmpty()) {
-            throw new MockKafkaException("set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none", null);
+            throw new MockKafkaException("set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none");
         }
         if (adminUrl.isEmpty()) {
             return started(options, options.command(environment));
@@ -51,7 +51,7 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
         int count = options.brokers == null ? 0 : running.admin().listBrokers().size();
         if (options.brokers != null && options.brokers != count) {
             throw new MockKafkaException("the cluster at " + adminUrl + " has " + count
-                    + " brokers, and the test asks for " + options.brokers, null);
+                    + " brokers, and the test asks for " + options.brokers);
         }
         return running;
     }
@@ -69,8 +69,8 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
             properties.put("ssl.truststore.location", process.printed.get("ssl.ca.location"));
         }
         options.user.entrySet().stream().findFirst().ifPresent(user -> properties.putAll(Map.of(
-                "sasl.mechanism", "SCRAM-SHA-256",
-                "sasl.jaas.config", String.format(LOGIN, AdminPort.json(user.getKey()), AdminPort.json(user.getValue())))));
+                "sasl.mechanism", "SCRAM-SHA-256", "sasl.jaas.config",
+                String.format(LOGIN, AdminPort.json(user.getKey()), AdminPort.json(user.getValue())))));
         return new MockKafka(properties, new AdminPort(url, options.adminToken()), process);
     }
 

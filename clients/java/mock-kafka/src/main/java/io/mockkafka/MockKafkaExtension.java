@@ -52,7 +52,7 @@ public final class MockKafkaExtension extends ClusterMethods
     @Override
     public MockKafka cluster() {
         if (kafka == null) {
-            throw new IllegalStateException("the cluster starts before the first test; in @BeforeAll use a static field");
+            throw new IllegalStateException("the cluster starts before the first test; @BeforeAll needs static fields");
         }
         return kafka;
     }

@@ -6,14 +6,16 @@ import java.net.*;
 import java.util.*;
 import java.util.stream.*;
 
-/** How a cluster starts. One that runs already has its own options, and is refused if it has another number of brokers. */
+/**
+ * How a cluster starts. One that runs already has its own options, and is refused if it has another number of brokers.
+ */
 public final class MockKafkaOptions extends MockKafkaOptionsFields {
     private static final String WORD = "(?:\"[^\"]*\"|'[^']*'|[^\\s\"'])+";
     private static final String NO_PROGRAM = "there is no cluster, and no program that starts one. Looked for\n"
             + "- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n"
             + "- a command in the options\n- a command in MOCK_KAFKA_COMMAND\n"
-            + "- mock-kafka, uvx, docker and podman on the PATH\n"
-            + "Install it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
+            + "- mock-kafka, uvx, docker and podman on the PATH\nInstall it with Python 3.11 or newer:"
+            + " pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
 
     /** Record acknowledged batches for {@link ClusterMethods#audit}. */
     public MockKafkaOptions audit() {
@@ -60,7 +62,7 @@ public final class MockKafkaOptions extends MockKafkaOptionsFields {
         }
         String[] folders = environment.getOrDefault("PATH", "").split(File.pathSeparator);
         File found = Stream.of("mock-kafka", "uvx", "docker", "podman").flatMap(name -> find(name, folders)).findFirst()
-                .orElseThrow(() -> new MockKafkaException(NO_PROGRAM, null));
+                .orElseThrow(() -> new MockKafkaException(NO_PROGRAM));
         if (found.getName().startsWith("mock-kafka")) {
             return serve(List.of(found.getPath()), 0, 0);
         } else if (found.getName().startsWith("uvx")) {
