@@ -115,8 +115,8 @@ def names() -> list[str]:
             for match in re.finditer(declaration, path.read_text("utf-8"), re.MULTILINE):
                 owner = match.groupdict().get("owner") or path.stem
                 found.add(f"client {pattern.partition('/')[0]}: {owner}.{match['name']}")
-    for language, (path, owner) in CLIENT_TABLES.items():
-        table = json.loads((ROOT / "clients" / path).read_text("utf-8"))
+    for language, (file, owner) in CLIENT_TABLES.items():
+        table = json.loads((ROOT / "clients" / file).read_text("utf-8"))
         found |= {f"client {language}: {name}" for name in _table_names(table, owner)}
     return sorted(found)
 
