@@ -26,6 +26,7 @@ from pathlib import Path
 import zstandard
 
 from scenarios.maven import fetch_jars
+from scripts.package_archive import READERS, archive_packages, archive_standard_library
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAUNCHER = REPOSITORY / "scripts" / "launcher"
@@ -48,6 +49,8 @@ class System:
     jar_sha256: str
     python: str = "bin/python3.14"
     library: str = "lib/python3.14"
+    modules: str = "lib/python314.zip"
+    """From where Python imports its standard library first."""
     suffix: str = ""
     left_out: tuple[str, ...] = ()
     """Starts of names of modules that need what only the machine had that built this Python."""
@@ -76,6 +79,7 @@ SYSTEMS = {
         "3291bf3d8f405335ac21dbe55780521fdfd295b0f9f43f7e6e8c55bedd709cb3",
         python="python.exe",
         library="lib",
+        modules="python314.zip",
         suffix=".exe",
     ),
 }
@@ -117,12 +121,14 @@ LEFT_OUT_PACKAGES = (
     "bin",
     "Scripts",
     "*/tests",
+    "*.dist-info/sboms",
     "markdown_it*",
     "mdurl*",
     "pycparser*",
     "pygments*",
+    "zstandard/_cffi.*",
 )
-"""Folders of site-packages: what rich needs for text that we do not show, and the like."""
+"""Paths in site-packages: what rich needs for text that we do not show, and the like."""
 LEFT_OUT_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".pxd", ".pxi", ".pyi", ".pyx", ".typed"}
 LEFT_OUT_RECORDS = {
     "INSTALLER",
@@ -218,8 +224,8 @@ def install_packages(system: System, content: Path, temporary: Path) -> None:
     shutil.rmtree(site_packages / "bin", ignore_errors=True)
     run(*install, "--no-deps", "--no-index", *wheels.iterdir())
     for pattern in LEFT_OUT_PACKAGES:
-        for folder in site_packages.glob(pattern):
-            shutil.rmtree(folder)
+        for path in site_packages.glob(pattern):
+            path.unlink() if path.is_file() else shutil.rmtree(path)
     for path in site_packages.rglob("*"):
         if path.suffix in LEFT_OUT_SUFFIXES or path.name in LEFT_OUT_RECORDS:
             path.unlink()
@@ -227,7 +233,12 @@ def install_packages(system: System, content: Path, temporary: Path) -> None:
         "import sys\n\nfrom mock_kafka.cli import main\n\nsys.exit(main())\n"
     )
     strip_symbols(content)
-    compile_modules(python, content, site_packages / "mock_kafka" / "isolated_launcher.py")
+    for path in READERS.glob("*.py"):
+        shutil.copy(path, content / system.library)
+    launcher = site_packages / "mock_kafka" / "isolated_launcher.py"
+    compile_modules(python, content, launcher)
+    archive_standard_library(content / system.library, content / system.modules)
+    archive_packages(site_packages, [launcher])
 
 
 def strip_symbols(content: Path) -> None:
@@ -237,9 +248,7 @@ def strip_symbols(content: Path) -> None:
 
 
 def compile_modules(python: Path, content: Path, launcher: Path) -> None:
-    """Replace sources by compiled modules: half as many files are unpacked.
-
-    Tracebacks have names and numbers of lines, without their text.
+    """Replace sources by compiled modules: tracebacks have numbers of lines without their text.
 
     Args:
         python: what compiles.
