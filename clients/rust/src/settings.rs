@@ -9,7 +9,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub fn token(&self) -> Option<String> {
+    pub(crate) fn token(&self) -> Option<String> {
         let mut found = self.config.iter().filter(|(key, _)| key == "broker.admin.token");
         found.next_back().map(|(_, value)| value.clone())
     }

@@ -21,7 +21,7 @@ from importlib.util import spec_from_file_location
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from archived_resources import Reader
+    from archived_resources import Reader  # type: ignore[import-not-found]
 
 FOLDER = os.path.join(os.path.dirname(__file__), "site-packages")
 _ARCHIVE = os.path.join(FOLDER, "packages")
