@@ -110,7 +110,11 @@ def checkout(repository: Path, tag: str, folder: Path) -> None:
 def release_tags(repository: Path) -> list[str]:
     """Return the tags of all releases of a repository, the newest first, such as `v1.1.0`."""
     done = subprocess.run(
-        ["git", "tag", "--list", "v*"], cwd=repository, check=True, stdout=subprocess.PIPE, text=True
+        ["git", "tag", "--list", "v*"],
+        cwd=repository,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return sorted(filter(_RELEASE_TAG.fullmatch, done.stdout.split()), key=_age)
 

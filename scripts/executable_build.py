@@ -26,7 +26,7 @@ from pathlib import Path
 import zstandard
 
 from scenarios.maven import fetch_jars
-from scripts.package_archive import READERS, archive_packages, archive_standard_library
+from scripts.module_archive import READERS, archive_modules
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAUNCHER = REPOSITORY / "scripts" / "launcher"
@@ -49,8 +49,8 @@ class System:
     jar_sha256: str
     python: str = "bin/python3.14"
     library: str = "lib/python3.14"
-    modules: str = "lib/python314.zip"
-    """From where Python imports its standard library first."""
+    first_modules: str = "lib/python314.zip"
+    """The zip file that Python imports from first."""
     suffix: str = ""
     left_out: tuple[str, ...] = ()
     """Starts of names of modules that need what only the machine had that built this Python."""
@@ -79,7 +79,7 @@ SYSTEMS = {
         "3291bf3d8f405335ac21dbe55780521fdfd295b0f9f43f7e6e8c55bedd709cb3",
         python="python.exe",
         library="lib",
-        modules="python314.zip",
+        first_modules="python314.zip",
         suffix=".exe",
     ),
 }
@@ -237,8 +237,7 @@ def install_packages(system: System, content: Path, temporary: Path) -> None:
         shutil.copy(path, content / system.library)
     launcher = site_packages / "mock_kafka" / "isolated_launcher.py"
     compile_modules(python, content, launcher)
-    archive_standard_library(content / system.library, content / system.modules)
-    archive_packages(site_packages, [launcher])
+    archive_modules(content / system.library, content / system.first_modules, [launcher])
 
 
 def strip_symbols(content: Path) -> None:

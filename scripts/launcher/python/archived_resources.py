@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.resources.abc import Traversable, TraversableResources
 from typing import IO, Any
 
-from archived_packages import INDEX, names, read  # type: ignore[import-not-found]
+from archived_modules import INDEX, names, read  # type: ignore[import-not-found]
 
 
 class Reader(TraversableResources):

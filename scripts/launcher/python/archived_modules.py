@@ -1,30 +1,24 @@
-"""Import the packages of the program from one file, for 2000 files take long to unpack (ADR 40).
+"""Import the modules of the program from one file, for 2000 files take long to unpack (ADR 40).
 
-The file `packages` in site-packages has compiled modules, and the data that packages read as
-resources. What must be a file is one: extension modules, and metadata of distributions. To the
-importing code a module is where it would be without the archive: `__file__` and `__path__` are
-those of a folder of site-packages.
+The file `modules` beside this module has compiled modules, of the standard library and in
+site-packages, and the data that packages read as resources. What must be a file is one: extension
+modules, and metadata of distributions. To the importing code a module is where it would be without
+the archive: `__file__` and `__path__` are those of a folder.
 """
 
+import importlib.machinery  # `from` it would import modules that are in the archive
 import marshal
 import os
 import sys
-from collections.abc import Iterator
-from importlib.machinery import (
-    EXTENSION_SUFFIXES,
-    ExtensionFileLoader,
-    FileFinder,
-    ModuleSpec,
-    SourcelessFileLoader,
-)
-from importlib.util import spec_from_file_location
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # to import typing, collections or importlib.util would prolong the start
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from archived_resources import Reader  # type: ignore[import-not-found]
 
-FOLDER = os.path.join(os.path.dirname(__file__), "site-packages")
-_ARCHIVE = os.path.join(FOLDER, "packages")
+FOLDER = os.path.dirname(__file__)
+_ARCHIVE = os.path.join(FOLDER, "modules")
 _INIT = "/__init__.pyc"
 
 
@@ -47,7 +41,7 @@ def read(path: str) -> bytes:
     if path not in INDEX:
         raise FileNotFoundError(path)
     position, size = INDEX[path]
-    with open(_ARCHIVE, "rb") as archive:
+    with open(_ARCHIVE, "rb", buffering=0) as archive:
         archive.seek(_START + position)
         return archive.read(size)
 
@@ -58,11 +52,11 @@ def names(folder: str) -> list[str]:
     return sorted({path.partition("/")[0] for path in inside})
 
 
-class Loader(SourcelessFileLoader):
+class Loader(importlib.machinery.SourcelessFileLoader):
     """Load a module of the archive."""
 
     def get_data(self, path: str) -> bytes:
-        """Return a file, by the path that it would have in site-packages."""
+        """Return a file, by the path that it would have in the folder."""
         return read(_inside(path))
 
     def get_resource_reader(self, _module: str | None = None) -> "Reader":
@@ -73,32 +67,40 @@ class Loader(SourcelessFileLoader):
 
 
 class Finder:
-    """Find the modules of one folder of site-packages."""
+    """Find the modules of one folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._inside = f"{_inside(folder)}/".lstrip("/")
-        self._extensions = FileFinder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES))
+        machinery = importlib.machinery
+        extensions = machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES
+        self._extensions = machinery.FileFinder(folder, extensions)
 
-    def find_spec(self, name: str, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, target: object = None
+    ) -> "importlib.machinery.ModuleSpec | None":
         """Find a module: in the archive, or an extension module in the folder."""
         last = name.rpartition(".")[2]
         path = os.path.join(self._folder, last)
-        if f"{self._inside}{last}{_INIT}" in INDEX:
+        is_package = f"{self._inside}{last}{_INIT}" in INDEX
+        if is_package:
             file = os.path.join(path, "__init__.pyc")
-            search: list[str] | None = [path]
         elif f"{self._inside}{last}.pyc" in INDEX:
-            file, search = f"{path}.pyc", None
+            file = f"{path}.pyc"
         else:
-            return self._extensions.find_spec(name, target)
+            return self._extensions.find_spec(name, target)  # type: ignore[arg-type]
         loader = Loader(name, file)
-        return spec_from_file_location(name, file, loader=loader, submodule_search_locations=search)
+        spec = importlib.machinery.ModuleSpec(name, loader, origin=file, is_package=is_package)
+        spec.has_location = True
+        if is_package:
+            spec.submodule_search_locations = [path]
+        return spec
 
     def invalidate_caches(self) -> None:
         """Look for new files in the folder."""
         self._extensions.invalidate_caches()
 
-    def iter_modules(self, prefix: str = "") -> Iterator[tuple[str, bool]]:
+    def iter_modules(self, prefix: str = "") -> "Iterator[tuple[str, bool]]":
         """Yield the names of the modules in the archive, and whether they are packages."""
         for name in names(self._inside):
             module = name.removesuffix(".pyc")

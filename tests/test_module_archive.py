@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from scripts.package_archive import READERS, archive_packages, archive_standard_library
+from scripts.module_archive import READERS, archive_modules
 
 READ_ALL = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import archived_packages
-sys.path.append(archived_packages.FOLDER)
+import archived_modules
+packages = archived_modules.FOLDER + "/site-packages"
+sys.path.append(packages)
 import os, pkgutil, traceback
 from importlib.resources import as_file, files, read_text
 
@@ -28,8 +29,8 @@ import shop.orders
 from shop import mmh3
 
 found = files(shop)
-print(shop.__path__ == [os.path.join(archived_packages.FOLDER, "shop")], mmh3.hash("foo"))
-print(os.path.relpath(shop.orders.__file__, archived_packages.FOLDER))
+print(shop.__path__ == [os.path.join(packages, "shop")], mmh3.hash("foo"))
+print(os.path.relpath(shop.orders.__file__, packages))
 print([module.name for module in pkgutil.walk_packages(shop.__path__, "shop.")])
 print([path.name for path in found.joinpath("pages").iterdir()])
 print((found / "pages" / "first.html").read_text(encoding="utf-8"))
@@ -78,8 +79,8 @@ def library(tmp_path: Path) -> Path:
     shutil.copy(extension.origin, shop)
     for path in READERS.glob("*.py"):
         shutil.copy(path, library)
-    compileall.compile_dir(shop, quiet=1, legacy=True, stripdir=str(shop))
-    for path in shop.glob("*.py"):
+    compileall.compile_dir(library, quiet=1, legacy=True, stripdir=str(shop))
+    for path in library.rglob("*.py"):
         path.unlink()
     return library
 
@@ -96,9 +97,9 @@ def run(*words: object) -> str:
 
 
 def test_modules_and_resources_are_read_from_the_archive(library: Path) -> None:
-    archive_packages(library / "site-packages", [])
+    archive_modules(library, library / "first.zip", [])
     left = [path.name for path in library.joinpath("site-packages").rglob("*.*")]
-    assert sorted(name.partition(".")[0] for name in left) == ["archived_packages", "mmh3"]
+    assert sorted(name.partition(".")[0] for name in left) == ["archived_modules", "mmh3"]
     assert run("-S", "-c", READ_ALL, library) == EXPECTED
 
 
@@ -106,34 +107,36 @@ def test_a_program_of_the_packages_finds_them_without_site(library: Path) -> Non
     program = library / "site-packages" / "program.py"
     start = f"import sys\nsys.path += [{str(library)!r}]\n"
     program.write_text(
-        "import archived_packages, sys\n"
-        "sys.path.append(archived_packages.FOLDER)\n"
+        "sys.path.append(archived_modules.FOLDER + '/site-packages')\n"
         "import shop.orders\n"
         "print(shop.orders.fail.__name__)\n"
     )
-    archive_packages(library / "site-packages", [program])
-    text = program.read_text()
-    assert text.startswith("import archived_packages\n")
-    program.write_text(start + text)
+    archive_modules(library, library / "first.zip", [program])
+    program.write_text(start + program.read_text())
     assert run("-S", program) == "fail\n"
 
 
-def test_the_standard_library_is_an_archive_for_python(library: Path, tmp_path: Path) -> None:
-    compileall.compile_dir(library, quiet=1, legacy=True, maxlevels=0)
-    (library / "os.pyc").write_bytes(b"os")
+def test_python_finds_its_folder_and_what_it_needs_before_it_reads_the_archive(
+    library: Path, tmp_path: Path
+) -> None:
+    modules = {"encodings/utf_8.pyc": b"a", "importlib/__init__.pyc": b"b", "os.pyc": b"c"}
+    for name, content in modules.items():
+        (library / name).parent.mkdir(exist_ok=True)
+        (library / name).write_bytes(content)
     (library / "EXTERNALLY-MANAGED").touch()
     digests = set()
     for name in ("first", "second"):
         copy = tmp_path / name
         shutil.copytree(library, copy)
-        archive_standard_library(copy, tmp_path / f"{name}.zip")
-        digests.add(hashlib.sha256((tmp_path / f"{name}.zip").read_bytes()).digest())
-        assert sorted(path.name for path in copy.glob("*[!y]") if path.is_file()) == [
-            "EXTERNALLY-MANAGED",
-            "archived_packages.pyc",
-            "os.pyc",
-        ]
-    assert len(digests) == 1
+        archive_modules(copy, tmp_path / f"{name}.zip", [])
+        for made in (copy / "modules", tmp_path / f"{name}.zip"):
+            digests.add(hashlib.sha256(made.read_bytes()).digest())
+        left = [path.name for path in copy.iterdir() if path.is_file()]
+        assert sorted(left) == ["EXTERNALLY-MANAGED", "archived_modules.pyc", "modules", "os.pyc"]
+    assert len(digests) == 2  # the same bytes again
     with zipfile.ZipFile(tmp_path / "first.zip") as archive:
-        assert archive.namelist() == ["archived_resources.pyc", "os.pyc"]
-        assert {member.compress_type for member in archive.infolist()} == {zipfile.ZIP_STORED}
+        assert archive.namelist() == ["encodings/utf_8.pyc", "importlib/__init__.pyc"]
+    listed = "import sys; sys.path.insert(0, sys.argv[1]); import archived_modules as archive; "
+    listed += "print(*sorted(path for path in archive.INDEX if 'site' not in path))"
+    found = run("-S", "-c", listed, tmp_path / "first").split()
+    assert found == sorted([*modules, "archived_resources.pyc"])
