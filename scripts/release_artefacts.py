@@ -140,7 +140,8 @@ class Rehearsal:
         package = f"{test_go.module_path()}@{test_go.module_version()}"
         run(["go", "get", package], project, environment)
         environment["GOPROXY"] = f"{url},{others}"
-        run(["go", "get", "@".join(client)], project, environment)
+        run(["go", "mod", "edit", f"-require={'@'.join(client)}"], project)
+        run(["go", "mod", "tidy"], project, environment)
         expect("--- PASS", run(["go", "test", "-count=1", "-v", "./..."], project, environment))
         return sorted(proxy.rglob("*.zip"))
 
