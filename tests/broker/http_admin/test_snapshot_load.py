@@ -152,7 +152,7 @@ async def test_a_listed_rule_of_a_version_that_had_no_holds_is_loaded() -> None:
     # The description of the port allows it, too.
     document = json.loads(openapi_snapshot.render())
     rules = document["components"]["schemas"]["Snapshot"]["properties"]["faults"]["items"]
-    [of_list] = [each for each in rules["anyOf"] if "properties" in each]
+    [of_list] = [form for form in rules["anyOf"] if "properties" in form]
     assert set(of_list["required"]) == listed.keys()
     assert of_list["properties"].keys() == msgspec.to_builtins(view).keys()
 
