@@ -311,13 +311,14 @@ def compile_launcher(system: System, archive: Path, out: Path) -> Path:
     """Compile the program around an archive into the folder `out`, and return its path."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     target = REPOSITORY / "build" / "launcher"
+    cargo_home = os.environ.get("CARGO_HOME", Path.home() / ".cargo")
     environment = {
         "MOCK_KAFKA_CONTENT": str(archive),
         "MOCK_KAFKA_CONTENT_NAME": f"{version()}-{digest[:16]}",
         "MOCK_KAFKA_CONTENT_PYTHON": system.python,
         "CARGO_TARGET_DIR": str(target),
         # No folder of this machine in messages of panics.
-        "RUSTFLAGS": f"--remap-path-prefix={Path.home()}=home",
+        "RUSTFLAGS": f"--remap-path-prefix={cargo_home}=cargo",
     }
     run(
         *("cargo", "build", "--release", "--locked", "--quiet"),
