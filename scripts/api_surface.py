@@ -31,7 +31,8 @@ CLIENT_NAMES = {
     "java/*/src/main/java/**/*.java": r"^ +public (?:static )?[\w<>\[\], .?]+ (?P<name>\w+)\(",
     "node/src/*ts": (
         r"^(?:export (?:async )?(?:function|const|class|interface|type) |  (?:static )?(?:async )?)"
-        r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?(?:\(.*\): .*\{$|(?= [={]))"
+        r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?"
+        r"(?:\(.*\): .*\{$|\(\{?\n(?: {2,}.*\n)+? {0,2}[)}].*: .*\{$|(?= [={]))"
     ),
     "rust/src/*.rs": r"^\s*pub (?:fn|struct|enum|trait|type) (?P<name>\w+)",
 }
