@@ -4,7 +4,7 @@ A situation is one YAML file. Its name is its id, which never changes. An expect
 if the file has it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from importlib.resources import files
@@ -36,7 +36,7 @@ Told = Literal["success", "retriable", "abortable", "fatal", "timeout"]
 """What the caller of the client hears."""
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=0)]
-Id = Annotated[str, Meta(pattern=r"^[A-Z]+(-[A-Za-z0-9_.]+)+$")]
+Id = Annotated[str, Meta(pattern=r"^[A-Z][A-Z_]*(-[A-Za-z0-9_.]+)+$")]
 
 API_FAMILIES = {ApiKey(api_key).name: api_name for api_key, api_name in API_NAMES.items()}
 """The API of a family, by the name in Kafka's `ApiKeys`, with which ids begin."""
@@ -77,8 +77,8 @@ class Advance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class OnKafka(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How Apache Kafka 4.4 is brought into the situation.
 
-    By a broker's configuration, by a topic's, by access control lists, by the end of a broker, or by
-    nothing but the workload.
+    By the configuration of brokers or of a topic, by access control lists, by the end of a broker,
+    or by nothing but the workload.
     """
 
     by: Literal["config", "topic", "acl", "kill", "nothing"]
