@@ -21,7 +21,7 @@ Area = Literal["producer", "consumer", "group", "transaction", "admin", "share",
 Data = Literal[
     "kept",
     "duplicated",
-    "lost_and_told",
+    "lost_and_reported",
     "lost_silently",
     "reordered",
     "unseen",
@@ -32,7 +32,7 @@ Data = Literal[
     "none",
 ]
 """What happened to the data; for consumers with the names of Jepsen."""
-Told = Literal["success", "retriable", "abortable", "fatal", "timeout"]
+Reported = Literal["success", "retriable", "abortable", "fatal", "timeout"]
 """What the caller of the client hears."""
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=0)]
@@ -93,7 +93,7 @@ class Expectation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     Attributes:
         data: the verdicts about the data that are allowed.
-        told: what the caller may hear; any of these.
+        reported: what the caller may hear; any of these.
         requests: the least and the largest number of requests of an API; no upper bound if None.
         throttle: whether the client must wait for the throttle time.
         backoff_ms_min: the least time between an error that is retriable and the retry.
@@ -102,7 +102,7 @@ class Expectation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """
 
     data: tuple[Data, ...] = ()
-    told: tuple[Told, ...] = ()
+    reported: tuple[Reported, ...] = ()
     requests: dict[str, tuple[Count, Count | None]] = field(default_factory=dict)
     throttle: Literal["honoured"] | None = None
     backoff_ms_min: Milliseconds | None = None
