@@ -490,7 +490,7 @@ ADMINISTRATION = (
     _admin(
         "DeleteRecords",
         "delete_records",
-        {"topic": "orders", "offsets": {"0": 5}},
+        {"topic": "orders", "partition": 0, "offset": 5},
         "NOT_LEADER_OR_FOLLOWER KAFKA_STORAGE_ERROR",
         "OFFSET_OUT_OF_RANGE TOPIC_AUTHORIZATION_FAILED POLICY_VIOLATION",
     ),
