@@ -132,7 +132,7 @@ class Situation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """
 
     id: Id
-    title: Annotated[str, Meta(min_length=10, max_length=100)]
+    title: Annotated[str, Meta(min_length=10, max_length=110)]
     area: Area
     sources: tuple[Source, ...] = ()
     workload: str
