@@ -5,8 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
 from confluent_kafka.admin import (
@@ -17,6 +16,9 @@ from confluent_kafka.admin import (
 )
 
 from atlas.adapters.adapter import Adapter, Failure, UnansweredError, UnsupportedError, main, mapped
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _PRODUCER = {
     "acks": "acks",
@@ -60,7 +62,7 @@ _SECURITY = {
 }
 _BROKER_DECIDES = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 _TIMEOUTS = {
-    confluent_kafka.KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's names begin with _
+    confluent_kafka.KafkaError._MSG_TIMED_OUT,
     confluent_kafka.KafkaError._TIMED_OUT,  # noqa: SLF001
     confluent_kafka.KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
     confluent_kafka.KafkaError.REQUEST_TIMED_OUT,
@@ -120,7 +122,7 @@ class ConfluentAdapter(Adapter):
 
     # Producers -----------------------------------------------------------------------------
 
-    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer."""
         timeout_s = settings.get("delivery_timeout_ms", _CALL_MS) / 1000
         known, ignored = self._settings(settings, _PRODUCER)
@@ -190,7 +192,7 @@ class ConfluentAdapter(Adapter):
 
     def consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str] | None = None,
         assign: dict[str, list[int]] | None = None,
@@ -218,7 +220,7 @@ class ConfluentAdapter(Adapter):
 
     def share_consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str],
     ) -> dict[str, Any]:
@@ -258,7 +260,7 @@ class ConfluentAdapter(Adapter):
         topic: str,
         partition: int,
         offset: int,
-        type: str = "accept",  # noqa: A002
+        type: str = "accept",
     ) -> None:
         """Acknowledge a record of a share consumer."""
         kind = confluent_kafka.AcknowledgeType[type.upper()]
@@ -268,14 +270,13 @@ class ConfluentAdapter(Adapter):
         """Commit the positions, or the acknowledgements of a share consumer."""
         handle = self.handles[consumer]
         if isinstance(handle, confluent_kafka.Consumer):
-            results = handle.commit(asynchronous=False) or ()
-            errors = (partition.error for partition in results)
+            for found in handle.commit(asynchronous=False) or ():
+                if found.error is not None:
+                    raise confluent_kafka.KafkaException(found.error)
         else:
-            results = handle.commit_sync(timeout_ms / 1000) or {}
-            errors = iter(results.values() if isinstance(results, dict) else ())
-        for error in errors:
-            if isinstance(error, confluent_kafka.KafkaError):
-                raise confluent_kafka.KafkaException(error)
+            for error in handle.commit_sync(timeout_ms / 1000).values():
+                if error is not None:
+                    raise error
 
     def position(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
         """Return the position."""
@@ -296,7 +297,7 @@ class ConfluentAdapter(Adapter):
 
     # Administration ------------------------------------------------------------------------
 
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create an admin client."""
         known, ignored = self._settings(settings, _ADMIN)
         known.pop("logger")
@@ -356,9 +357,7 @@ class ConfluentAdapter(Adapter):
             )
             for name, value in config.items()
         ]
-        resource = ConfigResource(
-            ConfigResource.Type.TOPIC, topic, incremental_configs=entries
-        )
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
         altered = self.handles[admin].incremental_alter_configs(
             [resource], request_timeout=timeout_ms / 1000
         )
@@ -398,7 +397,7 @@ class ConfluentAdapter(Adapter):
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:  # noqa: A002
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
         """Close a client; what a producer has left is purged, and it is destroyed."""
         handle = self.handles.pop(id)
         began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
