@@ -70,6 +70,7 @@ class SeenRequest:
     phase: Phase
     errors: tuple[str, ...] = ()
     throttle_time_ms: int = 0
+    is_muted: bool = False
     fault: str | None = None
     latency_ms: float | None = None
     topics: tuple[str, ...] = ()

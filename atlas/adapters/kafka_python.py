@@ -301,14 +301,12 @@ class KafkaPythonAdapter(Adapter):
             _raise_code(description.get("error_code", 0))
 
     def delete_group(self, admin: str, group: str, timeout_ms: int = 0) -> None:
-        """Delete a group."""
+        """Delete a group; kafka-python returns the names of errors."""
         del timeout_ms
-        results = self.handles[admin].delete_groups([group])
-        for result in results.values() if isinstance(results, dict) else dict(results).values():
-            if isinstance(result, Exception):
-                raise result
-            if isinstance(result, type) and result is not kafka.errors.NoError:
-                raise result()
+        for result in self.handles[admin].delete_groups([group]).values():
+            error = getattr(kafka.errors, str(result), None)
+            if error is not None and error is not kafka.errors.NoError:
+                raise error()
 
     def delete_records(
         self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = 5_000
