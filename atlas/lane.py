@@ -373,5 +373,6 @@ def _expected(situation: Situation) -> int:
     if situation.workload not in _READERS:
         return 0
     topic = situation.arguments.get("topic", "orders")
-    count: int = situation.arguments.get("records", situation.records.get(topic, 0))
-    return count
+    stored = situation.records.get(topic, 0)
+    count: int = situation.arguments.get("records", stored)
+    return min(count, stored)
