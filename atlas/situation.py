@@ -27,8 +27,9 @@ Data = Literal[
     "unseen",
     "poll_skip",
     "nonmonotonic_poll",
-    "duplicate",
     "aborted_read",
+    "corrupted",
+    "partly_committed",
     "none",
 ]
 """What happened to the data; for consumers with the names of Jepsen."""

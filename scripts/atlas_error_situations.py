@@ -228,8 +228,8 @@ def expectation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -
         return {"data": ["kept"], "reported": ["success"], **twice, "usable": True}
     if reaction == REJOIN:
         if rules.api == "Heartbeat":
-            return {"data": ["kept", "duplicate"], "usable": True}
-        return {"data": ["kept", "duplicate"], "reported": ["success"], "usable": True}
+            return {"data": ["kept", "duplicated"], "usable": True}
+        return {"data": ["kept", "duplicated"], "reported": ["success"], "usable": True}
     if reaction == GO_ON:
         return {"data": ["kept"], "reported": ["success"], "usable": True}
     if rules.workload == "process":
