@@ -8,6 +8,8 @@ from atlas.adapter_process import AdapterError
 from atlas.clients import CLIENTS, why_missing
 from atlas.experiment import LIMIT_S, Experiment
 from atlas.lane import Lane
+from atlas.run_command import add_run_options
+from atlas.run_command import run as run_matrix
 from atlas.situation import SituationError, load_situation, load_situations
 from atlas.timeline import summary, timeline
 from scenarios.maven import CannotRunError
@@ -21,7 +23,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="mock-kafka atlas",
         description="What client libraries do with everything that a broker can answer.",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    add_run_options(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     one = commands.add_parser("try", help="run one experiment here, and print its timeline")
     one.add_argument("client", metavar="CLIENT", help="a client of `mock-kafka atlas list`")
     one.add_argument("situation", metavar="SITUATION", help="a situation of the list")
@@ -41,7 +44,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return the exit status."""
     parsed = build_parser().parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = parsed.run
+    if parsed.command is None and parsed.out is None:
+        print("mock-kafka atlas: a run needs --out DIR", file=sys.stderr)
+        return USAGE_ERROR
+    run: Callable[[argparse.Namespace], int] = getattr(parsed, "run", run_matrix)
     try:
         return run(parsed)
     except (SituationError, CannotRunError, AdapterError) as error:
