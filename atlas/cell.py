@@ -1,11 +1,19 @@
 """The cell of the matrix: what was seen against what the sources of a situation demand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from atlas.data_verdict import DataVerdict
 from atlas.experiment import Cell, Manners, Observation
 from atlas.situation import Expectation, Situation
 
+SEVERITY: Mapping[Cell, int] = {
+    "unsupported": 0,
+    "as_expected": 1,
+    "differs": 2,
+    "crashed": 3,
+    "wrong": 4,
+}
+"""How bad a cell is: a larger number than before is a regression."""
 ESSENTIAL = frozenset(
     {
         "acks",

@@ -11,7 +11,7 @@ from atlas.lane import Lane
 from atlas.run_command import add_run_options
 from atlas.run_command import run as run_matrix
 from atlas.situation import SituationError, load_situation, load_situations
-from atlas.timeline import summary, timeline
+from atlas.timeline import as_text, summary, timeline_of
 from scenarios.maven import CannotRunError
 
 USAGE_ERROR = 2
@@ -67,7 +67,7 @@ def _try(parsed: argparse.Namespace) -> int:
             seed = parsed.seed + number
             result = lane.run(Experiment(parsed.client, situation, seed, parsed.limit))
             print(f"{parsed.client} {result.client_version}, {situation.id}: {situation.title}")
-            print("\n".join(timeline(result.observation)))
+            print("\n".join(as_text(timeline_of(result))))
             print("\n".join(summary(result)))
             if parsed.log:
                 print(result.log)

@@ -18,6 +18,7 @@ from atlas.rows import (
     REQUEST_SCHEMA,
     REQUESTS,
     TASK_FILE,
+    count_in,
     crashed_row,
     experiment_row,
     request_rows,
@@ -85,12 +86,6 @@ def _watch(storage: Storage, ended: threading.Event, show: Callable[[int], None]
     while not ended.wait(_POLL_S):
         names = storage.names(EXPERIMENTS)
         show(sum(count_in(name) for name in names))
-
-
-def count_in(name: str) -> int:
-    """Return how many experiments a file has, from its name; 0 for a file of another kind."""
-    count = name.removesuffix(".parquet").rpartition("-")[2]
-    return int(count) if name.startswith("task-") and count.isdecimal() else 0
 
 
 def run_task(

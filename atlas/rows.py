@@ -64,6 +64,12 @@ REQUEST_SCHEMA = pa.schema(
 """`at_ms` counts from the beginning of the experiment, `latency_ms` is None without a response."""
 
 
+def count_in(name: str) -> int:
+    """Return how many experiments a file has, from its name; 0 for a file of another kind."""
+    count = name.removesuffix(".parquet").rpartition("-")[2]
+    return int(count) if name.startswith("task-") and count.isdecimal() else 0
+
+
 def experiment_row(experiment_id: str, result: Result) -> dict[str, Any]:
     """Return the row of an experiment."""
     situation, seen = result.experiment.situation, result.manners

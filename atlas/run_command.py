@@ -1,6 +1,7 @@
 """`mock-kafka atlas --out DIR`: run a matrix, then write its figures and the map."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,17 +73,24 @@ def run(options: argparse.Namespace) -> int:
             if count:
                 with _progress() as progress:
                     bar = progress.add_task("experiments", total=total)
-                    before = results.count(storage)
-                    run_matrix(
+                    count = run_matrix(
                         tasks,
                         storage,
                         show=lambda written: progress.update(bar, completed=written),
                     )
-                print(f"{results.count(storage) - before} experiments")
+                print(f"{count} experiments")
             else:
                 print("all experiments are there")
-            results.write(spark, storage)
+            matrix = results.write(spark, storage, _command(options))
+    print("\n".join([*results.count_lines(matrix), f"map: {storage.of(results.MAP)}"]))
     return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["mock-kafka", "atlas", "--out", "DIR", "--situations", options.situations]
+    words += ["--seeds", str(options.seeds)]
+    words += ["--clients", options.clients] if options.clients else []
+    return shlex.join(words)
 
 
 def _progress() -> Progress:
