@@ -61,7 +61,7 @@ def _severity(spark: "SparkSession") -> dict[str, Any]:
     return {"severity": _map(spark, SEVERITY)}
 
 
-def _map(spark: "SparkSession", values: Mapping[str, float]) -> Any:
+def _map(spark: "SparkSession", values: Mapping[Any, float]) -> Any:
     from pyspark.sql import functions as F  # noqa: PLC0415 - the usual name; slow to import
 
     pairs = [F.lit(item) for pair in values.items() for item in pair]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from atlas.adapter_process import AdapterProcess
 from atlas.adapters.adapter import UNANSWERED
 from atlas.cell import cell
-from atlas.clients import CLIENTS
+from atlas.clients import CLIENTS, Client
 from atlas.clusters import ADVANCE, Clusters, has_happened, heal, prepare
 from atlas.data_verdict import data_verdict
 from atlas.experiment import (
@@ -57,13 +57,13 @@ class _Marks(NamedTuple):
 class Lane:
     """Runs experiments of one client; one thread uses it at a time."""
 
-    def __init__(self, client: str) -> None:
-        """Start nothing yet.
+    def __init__(self, client: str | Client) -> None:
+        """Start nothing yet; a client is in the table of the atlas, or any other.
 
         Raises:
             KeyError: there is no such client.
         """
-        self._client = CLIENTS[client]
+        self._client = CLIENTS[client] if isinstance(client, str) else client
         self._clusters = Clusters()
         self._adapter: AdapterProcess | None = None
         self.client_version = ""

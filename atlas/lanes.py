@@ -1,4 +1,4 @@
-"""The lanes of one process: they stay from task to task, since a client and a cluster start slowly."""
+"""The lanes of one process, from task to task: a client and a cluster start slowly."""
 
 import threading
 from collections.abc import Iterator

@@ -13,8 +13,10 @@ from atlas.timeline import timeline
 LINES_MAX = 120
 """Of a timeline in the page: a client may try thousands of times."""
 _LINE_CHARACTERS_MAX = 400
-_CELL = ("cell", "is_flaky", "cells", "experiment_id", "data", "reported", "error", "error_class")
-_CELL += ("retries", "backoff_ms", "throttle", "closed", "usable", "outcome_ms", "reasons", "seed")
+_CELL = (
+    *("cell", "is_flaky", "cells", "experiment_id", "data", "reported", "error", "error_class"),
+    *("retries", "backoff_ms", "throttle", "closed", "usable", "outcome_ms", "reasons", "seed"),
+)
 
 
 def render(

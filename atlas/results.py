@@ -13,6 +13,7 @@ from atlas.clients import atlas_version
 from atlas.map_page import render
 from atlas.rows import EXPERIMENTS, count_in
 from atlas.situation import Situation, load_situations
+from client import clock
 from loadgen.command_error import CommandError
 from loadgen.storage import Storage
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MATRIX, MAP = "matrix.json", "map.html"
-_SHOWN = ("id", "title", "area", "sources", "workload", "arguments", "brokers", "release", "config")
-_SHOWN += ("quotas", "topics", "records", "faults", "advance_s", "expect", "on_kafka")
+_SHOWN = (
+    *("id", "title", "area", "sources", "workload", "arguments", "brokers", "release", "config"),
+    *("quotas", "topics", "records", "faults", "advance_s", "expect", "on_kafka"),
+)
 
 
 def count(storage: Storage) -> int:
@@ -40,7 +43,7 @@ def write(spark: "SparkSession", storage: Storage, command: str) -> dict[str, An
         "command": command,
         "version": atlas_version(),
         "python": platform.python_version(),
-        "written": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "written": datetime.fromtimestamp(clock.wall_ms() / 1000, UTC).strftime("%Y-%m-%d"),
         "clients": _clients(found["cells"]),
         "situations": [
             _shown(situations[name])

@@ -17,36 +17,15 @@ from atlas.rows import EXPERIMENTS
 from atlas.situation import load_situations
 from loadgen.command_error import CommandError
 from loadgen.spark_session import load_session
-from loadgen.storage import Storage, checked_url
+from loadgen.storage import Storage
 from scenarios.maven import CannotRunError
 
-MASTER = "local[2]"
 SPARK_SETTINGS = {
     "spark.app.name": "mock-kafka atlas",
     "spark.python.worker.reuse": "true",
     # A worker that has nothing to do stays, with its lanes.
     "spark.python.worker.idleTimeoutSeconds": "0",
 }
-
-
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run."""
-    parser.add_argument(
-        "--out", type=checked_url, metavar="DIR", help="where rows, figures and the map are written"
-    )
-    parser.add_argument(
-        "--master", default=MASTER, metavar="URL", help=f"of Spark; by default {MASTER}"
-    )
-    parser.add_argument("--clients", metavar="NAME,...", help="by default all that can run here")
-    parser.add_argument(
-        "--situations", default="*", metavar="GLOB,...", help="by default all of them"
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=1, metavar="N", help="how often each client is in each one"
-    )
-    parser.add_argument(
-        "--environment", type=Path, metavar="FILE.tar.gz", help="an archive for the executors"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
         logs = Path(options.out) if storage.is_local else Path(folder)
         with load_session(options.master, logs, SPARK_SETTINGS, options.environment) as spark:
             seeds = range(1, options.seeds + 1)
-            matrix = planned(spark, releases, situations.values(), seeds, atlas_version())
-            tasks, count = in_tasks(missing(matrix, storage))
+            every = planned(spark, releases, situations.values(), seeds, atlas_version())
+            tasks, count = in_tasks(missing(every, storage))
             total = len(releases) * len(situations) * options.seeds
             if count:
                 with _progress() as progress:
@@ -123,3 +102,32 @@ def _releases(names: str | None) -> Sequence[ClientRelease]:
         releases.append(ClientRelease(name, str(adapter.ready["version"])))
         adapter.end()
     return releases
+
+
+def difference_lines(before: Storage, after: Storage) -> tuple[list[str], bool]:
+    """Return a line for each cell that differs, and whether one is worse.
+
+    Raises:
+        CommandError: a folder has no run, or Spark does not start.
+    """
+    from atlas.analysis import changes  # noqa: PLC0415 - slow to import
+
+    for storage in (before, after):
+        if not storage.names(EXPERIMENTS):
+            raise CommandError(f"{storage.url} has no run")
+    with (
+        TemporaryDirectory() as folder,
+        load_session("local[2]", Path(folder), SPARK_SETTINGS) as spark,
+    ):
+        found = changes(spark, before, after)
+    lines = []
+    for row in found:
+        word = "worse" if row["is_regression"] else "other"
+        versions = " -> ".join(dict.fromkeys((row["before_version"], row["after_version"])))
+        cells = f"{row['before_cell']} -> {row['after_cell']}"
+        flaky = " (flaky)" if row["is_flaky"] else ""
+        why = "; ".join(row["reasons"])
+        lines.append(
+            f"{word}  {row['client']} {versions}  {row['situation']}: {cells}{flaky}  {why}"
+        )
+    return lines, any(row["is_regression"] and not row["is_flaky"] for row in found)
