@@ -46,7 +46,7 @@ def write(spark: "SparkSession", storage: Storage, command: str) -> dict[str, An
         "written": datetime.fromtimestamp(clock.wall_ms() / 1000, UTC).strftime("%Y-%m-%d"),
         "clients": _clients(found["cells"]),
         "situations": [
-            _shown(situations[name])
+            shown(situations[name])
             for name in sorted({row["situation"] for row in found["cells"]})
             if name in situations
         ],
@@ -94,7 +94,7 @@ def _clients(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return sorted({(row["client"], row["client_version"]) for row in cells})
 
 
-def _shown(situation: Situation) -> dict[str, Any]:
+def shown(situation: Situation) -> dict[str, Any]:
     """Return what the page shows of a situation; values that say nothing are left out."""
     values = to_builtins(situation)
     shown = {name: values[name] for name in _SHOWN if values.get(name)}
