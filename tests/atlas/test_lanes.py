@@ -46,9 +46,14 @@ def test_the_lane_that_was_not_used_for_longest_is_closed(pool: Lanes) -> None:
 
 def test_a_lane_that_raised_is_not_used_again(pool: Lanes) -> None:
     used: list[Any] = []
-    with pytest.raises(OSError, match="gone"), pool.lane("one") as broken:
-        used.append(broken)
-        raise OSError("gone")
+
+    def fail() -> None:
+        with pool.lane("one") as broken:
+            used.append(broken)
+            raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        fail()
     with pool.lane("one") as next_lane:
         used.append(next_lane)
     assert used[1] is not used[0]
