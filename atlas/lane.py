@@ -63,6 +63,7 @@ class Lane:
         Raises:
             KeyError: there is no such client.
         """
+        self.client = client
         self._client = CLIENTS[client]
         self._clusters = Clusters()
         self._adapter: AdapterProcess | None = None
