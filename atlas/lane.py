@@ -9,7 +9,7 @@ from atlas.adapter_process import AdapterProcess
 from atlas.adapters.adapter import UNANSWERED
 from atlas.cell import cell
 from atlas.clients import CLIENTS
-from atlas.clusters import Clusters, heal, prepare
+from atlas.clusters import ADVANCE, Clusters, has_happened, heal, prepare
 from atlas.data_verdict import data_verdict
 from atlas.experiment import (
     Command,
@@ -148,6 +148,7 @@ class _Run:
         self._deliveries: list[Delivery] = []
         self._marks = _Marks()
         self._offset_ms = 0.0
+        self._has_happened: bool | None = None
         self.is_lost = False
         self.has_crashed = False
         self.began_ms = clock.now_ms()
@@ -165,8 +166,10 @@ class _Run:
         self.began_ms = clock.now_ms()
         self._cluster_began_ms = self._cluster.now_ms()
         for advance in self._experiment.situation.advance_s:
-            rule = {"api": advance.after.api, "nth": advance.after.count, "delay_ms": 0}
-            fault = self._cluster.add_fault(**rule)
+            count = advance.after.count
+            fault = self._cluster.add_fault(
+                name=ADVANCE, api=advance.after.api, nth=count, delay_ms=0
+            )
             threading.Thread(
                 target=self._advance_after, args=(fault, advance.s), daemon=True
             ).start()
@@ -202,11 +205,17 @@ class _Run:
     def _heal(self, step: Step) -> None:
         if not step.arguments.get("keep_rules", False):
             self._marks = _Marks(self._cluster.last_request_number())
+            self._note_rules()
             heal(self._cluster)
         if "topic" in step.arguments:
             topic, value = step.arguments["topic"], step.arguments["value"]
             for partition in range(self.session.partitions.get(topic, 1)):
                 self._cluster.produce(topic, value, partition=partition)
+
+    def _note_rules(self) -> None:
+        situation = self._experiment.situation
+        if self._has_happened is None:
+            self._has_happened = has_happened(self._cluster, situation)
 
     def _ask(self, step: Step) -> Reply:
         """Send a command, and wait for its end."""
@@ -260,6 +269,7 @@ class _Run:
 
     def observe(self) -> Observation:
         """Return what the client, the journal and the log have."""
+        self._note_rules()
         connections = 0 if self.is_lost else self._connections_left()
         while (event := self._adapter.next_event(0)) is not None:
             self._take(event)
@@ -271,6 +281,7 @@ class _Run:
             is_usable=self.session.is_usable,
             connections_left=connections,
             has_crashed=self.has_crashed,
+            has_happened=bool(self._has_happened),
         )
 
     def _connections_left(self) -> int:

@@ -7,14 +7,39 @@ from typing import Any, NamedTuple
 from atlas.experiment import Phase
 
 PRODUCER_SETTINGS = frozenset(
-    """acks idempotent transactional_id transaction_timeout_ms delivery_timeout_ms
-    request_timeout_ms linger_ms retries retry_backoff_ms max_in_flight compression
-    metadata_max_age_ms security""".split()
+    [
+        "acks",
+        "idempotent",
+        "transactional_id",
+        "transaction_timeout_ms",
+        "delivery_timeout_ms",
+        "request_timeout_ms",
+        "linger_ms",
+        "retries",
+        "retry_backoff_ms",
+        "max_in_flight",
+        "compression",
+        "metadata_max_age_ms",
+        "security",
+    ]
 )
 CONSUMER_SETTINGS = frozenset(
-    """group instance_id group_protocol isolation auto_offset_reset auto_commit session_timeout_ms
-    heartbeat_interval_ms fetch_max_wait_ms request_timeout_ms retry_backoff_ms
-    metadata_max_age_ms assignor security""".split()
+    [
+        "group",
+        "instance_id",
+        "group_protocol",
+        "isolation",
+        "auto_offset_reset",
+        "auto_commit",
+        "session_timeout_ms",
+        "heartbeat_interval_ms",
+        "fetch_max_wait_ms",
+        "request_timeout_ms",
+        "retry_backoff_ms",
+        "metadata_max_age_ms",
+        "assignor",
+        "security",
+    ]
 )
 ADMIN_SETTINGS = frozenset({"request_timeout_ms", "retry_backoff_ms", "security"})
 

@@ -1,4 +1,4 @@
-"""The adapter of aiokafka: its event loop runs in a thread, so that clients work between commands."""
+"""The adapter of aiokafka."""
 
 import asyncio
 import contextlib
@@ -79,7 +79,7 @@ class AioKafkaAdapter(Adapter):
 
     # Producers -----------------------------------------------------------------------------
 
-    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create and start a producer."""
         self._send_ms = timeout_ms = settings.get("delivery_timeout_ms", _CALL_MS)
         access = connection_settings(settings)
@@ -174,7 +174,7 @@ class AioKafkaAdapter(Adapter):
 
     def consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str] | None = None,
         assign: dict[str, list[int]] | None = None,
@@ -237,7 +237,7 @@ class AioKafkaAdapter(Adapter):
 
     # Administration ------------------------------------------------------------------------
 
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create and start an admin client."""
         access = connection_settings(settings)
         known, ignored = mapped(settings, _ADMIN)
@@ -336,7 +336,7 @@ class AioKafkaAdapter(Adapter):
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:  # noqa: A002
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
         """Close a client."""
         handle = self.handles.pop(id)
         began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock

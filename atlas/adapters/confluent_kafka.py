@@ -5,18 +5,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigResource,
-    NewPartitions,
-    NewTopic,
-)
+from confluent_kafka.admin import AdminClient
 
-from atlas.adapters.adapter import Adapter, Failure, UnansweredError, UnsupportedError, main, mapped
+from atlas.adapters.adapter import Failure, UnansweredError, UnsupportedError, main, mapped
+from atlas.adapters.confluent_admin import CALL_MS, ConfluentAdmin
 
 _PRODUCER = {
     "acks": "acks",
@@ -60,17 +55,15 @@ _SECURITY = {
 }
 _BROKER_DECIDES = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 _TIMEOUTS = {
-    confluent_kafka.KafkaError._MSG_TIMED_OUT,  # noqa: SLF001 - librdkafka's names begin with _
+    confluent_kafka.KafkaError._MSG_TIMED_OUT,
     confluent_kafka.KafkaError._TIMED_OUT,  # noqa: SLF001
     confluent_kafka.KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
     confluent_kafka.KafkaError.REQUEST_TIMED_OUT,
 }
-_CALL_MS = 5_000
 _POLL_S = 0.02
-_MARGIN_S = 0.3
 
 
-class ConfluentAdapter(Adapter):
+class ConfluentAdapter(ConfluentAdmin):
     """https://pypi.org/project/confluent-kafka/; a thread serves the reports of each producer."""
 
     client = "confluent-kafka"
@@ -120,9 +113,9 @@ class ConfluentAdapter(Adapter):
 
     # Producers -----------------------------------------------------------------------------
 
-    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer."""
-        timeout_s = settings.get("delivery_timeout_ms", _CALL_MS) / 1000
+        timeout_s = settings.get("delivery_timeout_ms", CALL_MS) / 1000
         known, ignored = self._settings(settings, _PRODUCER)
         if "transactional.id" in known:
             # librdkafka wants it to be at least the delivery timeout.
@@ -190,7 +183,7 @@ class ConfluentAdapter(Adapter):
 
     def consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str] | None = None,
         assign: dict[str, list[int]] | None = None,
@@ -218,7 +211,7 @@ class ConfluentAdapter(Adapter):
 
     def share_consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str],
     ) -> dict[str, Any]:
@@ -258,24 +251,23 @@ class ConfluentAdapter(Adapter):
         topic: str,
         partition: int,
         offset: int,
-        type: str = "accept",  # noqa: A002
+        type: str = "accept",
     ) -> None:
         """Acknowledge a record of a share consumer."""
         kind = confluent_kafka.AcknowledgeType[type.upper()]
         self.handles[consumer].acknowledge_offset(topic, partition, offset, kind)
 
-    def commit(self, consumer: str, timeout_ms: int = _CALL_MS) -> None:
+    def commit(self, consumer: str, timeout_ms: int = CALL_MS) -> None:
         """Commit the positions, or the acknowledgements of a share consumer."""
         handle = self.handles[consumer]
         if isinstance(handle, confluent_kafka.Consumer):
-            results = handle.commit(asynchronous=False) or ()
-            errors = (partition.error for partition in results)
+            for found in handle.commit(asynchronous=False) or ():
+                if found.error is not None:
+                    raise confluent_kafka.KafkaException(found.error)
         else:
-            results = handle.commit_sync(timeout_ms / 1000) or {}
-            errors = iter(results.values() if isinstance(results, dict) else ())
-        for error in errors:
-            if isinstance(error, confluent_kafka.KafkaError):
-                raise confluent_kafka.KafkaException(error)
+            for error in handle.commit_sync(timeout_ms / 1000).values():
+                if error is not None:
+                    raise error
 
     def position(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
         """Return the position."""
@@ -285,7 +277,7 @@ class ConfluentAdapter(Adapter):
     def committed(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
         """Return the committed offset."""
         key = confluent_kafka.TopicPartition(topic, partition)
-        [found] = self.handles[consumer].committed([key], timeout=_CALL_MS / 1000)
+        [found] = self.handles[consumer].committed([key], timeout=CALL_MS / 1000)
         if found.error is not None:
             raise confluent_kafka.KafkaException(found.error)
         return {"offset": None if found.offset < 0 else found.offset}
@@ -296,109 +288,16 @@ class ConfluentAdapter(Adapter):
 
     # Administration ------------------------------------------------------------------------
 
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create an admin client."""
         known, ignored = self._settings(settings, _ADMIN)
         known.pop("logger")
         self.handles[id] = AdminClient(known, logger=_LOG)
         return {"ignored": ignored}
 
-    def create_topic(
-        self,
-        admin: str,
-        topic: str,
-        partitions: int = 1,
-        replication_factor: int = 1,
-        timeout_ms: int = _CALL_MS,
-    ) -> None:
-        """Create a topic."""
-        new_topic = NewTopic(topic, partitions, replication_factor)
-        _wait(self.handles[admin].create_topics([new_topic], **_bounds(timeout_ms)), timeout_ms)
-
-    def delete_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Delete a topic."""
-        _wait(self.handles[admin].delete_topics([topic], **_bounds(timeout_ms)), timeout_ms)
-
-    def create_partitions(
-        self, admin: str, topic: str, partitions: int, timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Have a topic with so many partitions."""
-        new = [NewPartitions(topic, partitions)]
-        _wait(self.handles[admin].create_partitions(new, **_bounds(timeout_ms)), timeout_ms)
-
-    def describe_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe a topic."""
-        names = confluent_kafka.TopicCollection([topic])
-        described = self.handles[admin].describe_topics(names, request_timeout=timeout_ms / 1000)
-        _wait(described, timeout_ms)
-
-    def list_topics(self, admin: str, timeout_ms: int = _CALL_MS) -> dict[str, Any]:
-        """List the topics."""
-        return {"topics": sorted(self.handles[admin].list_topics(timeout=timeout_ms / 1000).topics)}
-
-    def describe_configs(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe the configuration of a topic."""
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        described = self.handles[admin].describe_configs(
-            [resource], request_timeout=timeout_ms / 1000
-        )
-        _wait(described, timeout_ms)
-
-    def alter_config(
-        self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Set configuration keys of a topic."""
-        entries = [
-            confluent_kafka.admin.ConfigEntry(
-                name,
-                value,
-                incremental_operation=confluent_kafka.admin.AlterConfigOpType.SET,
-            )
-            for name, value in config.items()
-        ]
-        resource = ConfigResource(
-            ConfigResource.Type.TOPIC, topic, incremental_configs=entries
-        )
-        altered = self.handles[admin].incremental_alter_configs(
-            [resource], request_timeout=timeout_ms / 1000
-        )
-        _wait(altered, timeout_ms)
-
-    def list_groups(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
-        """List the groups; its errors are those of single brokers."""
-        listing = self.handles[admin].list_consumer_groups(request_timeout=timeout_ms / 1000)
-        for error in _result(listing, timeout_ms).errors:
-            raise error
-
-    def describe_group(self, admin: str, group: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe a group."""
-        described = self.handles[admin].describe_consumer_groups(
-            [group], request_timeout=timeout_ms / 1000
-        )
-        _wait(described, timeout_ms)
-
-    def delete_group(self, admin: str, group: str, timeout_ms: int = _CALL_MS) -> None:
-        """Delete a group."""
-        deleted = self.handles[admin].delete_consumer_groups(
-            [group], request_timeout=timeout_ms / 1000
-        )
-        _wait(deleted, timeout_ms)
-
-    def delete_records(
-        self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Delete the records before an offset."""
-        before = [confluent_kafka.TopicPartition(topic, partition, offset)]
-        _wait(self.handles[admin].delete_records(before, **_bounds(timeout_ms)), timeout_ms)
-
-    def describe_cluster(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe the cluster."""
-        asking = self.handles[admin].describe_cluster(request_timeout=timeout_ms / 1000)
-        _result(asking, timeout_ms)
-
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:  # noqa: A002
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
         """Close a client; what a producer has left is purged, and it is destroyed."""
         handle = self.handles.pop(id)
         began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
@@ -440,23 +339,6 @@ class _ServedProducer:
         self.producer.purge()
         self.producer.poll(0)
         del self.producer
-
-
-def _bounds(timeout_ms: int) -> dict[str, float]:
-    return {"operation_timeout": timeout_ms / 1000, "request_timeout": timeout_ms / 1000}
-
-
-def _wait(futures: Mapping[Any, "Future[Any]"], timeout_ms: int) -> None:
-    """Wait for the results of an operation; raise the first error."""
-    for future in futures.values():
-        _result(future, timeout_ms)
-
-
-def _result(future: "Future[Any]", timeout_ms: int) -> Any:
-    try:
-        return future.result(timeout_ms / 1000 + _MARGIN_S)
-    except TimeoutError as error:
-        raise UnansweredError from error
 
 
 def _records_of(messages: Iterable[Any]) -> Iterable[dict[str, Any]]:

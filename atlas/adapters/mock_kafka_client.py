@@ -76,7 +76,7 @@ class MockKafkaClientAdapter(Adapter):
 
     # Producers -----------------------------------------------------------------------------
 
-    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer; it waits for calls as long as for deliveries."""
         timeout_ms = settings.get("delivery_timeout_ms", _CALL_MS)
         security = _security(settings.pop("security", None))
@@ -141,7 +141,7 @@ class MockKafkaClientAdapter(Adapter):
 
     # Administration ------------------------------------------------------------------------
 
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create an admin client."""
         security = _security(settings.pop("security", None))
         known, ignored = mapped(settings, {"request_timeout_ms": "request_timeout_ms"})
@@ -198,9 +198,7 @@ class MockKafkaClientAdapter(Adapter):
         """Set configuration keys of a topic."""
         del timeout_ms
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        changes = [
-            ConfigChange(name, ConfigOperation.SET, value) for name, value in config.items()
-        ]
+        changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in config.items()]
         _raise_first(self._admin(admin).incremental_alter_configs({resource: changes}))
 
     def list_groups(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
@@ -229,7 +227,7 @@ class MockKafkaClientAdapter(Adapter):
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:  # noqa: A002
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
         """Close a client; one that does not is ended without its outcomes."""
         handle = self.handles.pop(id)
         began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
