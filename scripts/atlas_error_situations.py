@@ -19,9 +19,9 @@ from scripts.atlas_error_classes import (
     exception_of,
     exception_url,
 )
-from scripts.atlas_error_matrix import (
+from scripts.atlas_error_matrix import ERROR_RULES
+from scripts.atlas_error_rules import (
     ABORT,
-    ERROR_RULES,
     FAIL,
     FENCE,
     GO_ON,
