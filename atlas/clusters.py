@@ -4,7 +4,11 @@ from collections import OrderedDict
 from typing import Any
 
 from atlas.situation import Situation
+from atlas.steps import GROUP
+from client import open_admin
+from client.resources import ConfigChange, ConfigResource
 from mock_kafka import MockKafka
+from protocol.configs import ConfigOperation, ResourceType
 
 CLUSTERS_MAX = 4
 """How many a lane keeps; the one that was not used for longest is stopped."""
@@ -66,6 +70,8 @@ def prepare(cluster: MockKafka, situation: Situation, seed: int) -> None:
             cluster.produce(name, *values, partition=partition)
     if situation.workload == "admin" and "group" in situation.arguments:
         _commit(cluster, str(situation.arguments["group"]), next(iter(situation.topics)))
+    if situation.workload == "share":
+        _read_from_the_start(cluster, situation.arguments.get("group", GROUP))
     for quota in situation.quotas:
         cluster.quota(**quota)
     if situation.faults:
@@ -77,6 +83,14 @@ def _commit(cluster: MockKafka, group: str, topic: str) -> None:
     document = cluster.snapshot()
     document["offsets"].append({"group": group, "topic": topic, "partition": 0, "offset": 0})
     cluster.load_snapshot(document)
+
+
+def _read_from_the_start(cluster: MockKafka, group: str) -> None:
+    """Have a share group begin with the records that are there; Kafka's default is `latest`."""
+    resource = ConfigResource(ResourceType.GROUP, group)
+    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+    with open_admin(cluster.bootstrap_servers) as admin:
+        admin.incremental_alter_configs({resource: [change]})
 
 
 _RANDOM = {"probability", "jitter_ms", "corrupt_bytes", "change_records"}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from atlas.experiment import Command, Observation, StoredRecord
+from atlas.reading_workloads import AFTER, REBALANCED
 
 SEVERITY = (
     "lost_silently",
@@ -25,7 +26,7 @@ SEVERITY = (
     "none",
 )
 """The worst first; the verdict is the worst that was found."""
-WRITTEN_BY_LANE = frozenset({"after", "rebalanced"})
+WRITTEN_BY_LANE = frozenset({AFTER, REBALANCED})
 _SAMPLES_MAX = 5
 _ENDS = {"commit_transaction", "abort_transaction"}
 

@@ -23,7 +23,7 @@ from atlas.experiment import (
 )
 from atlas.manners import judged_api, manners
 from atlas.situation import Situation
-from atlas.steps import HEAL, Reply, Session, Step
+from atlas.steps import HEAL, LANE_STEPS, LOOK, Reply, Session, Step
 from atlas.workloads import WORKLOADS
 from client import clock
 from mock_kafka import MockKafka, Request
@@ -63,6 +63,7 @@ class Lane:
         Raises:
             KeyError: there is no such client.
         """
+        self.client = client
         self._client = CLIENTS[client]
         self._clusters = Clusters()
         self._adapter: AdapterProcess | None = None
@@ -154,6 +155,7 @@ class _Run:
         self.began_ms = clock.now_ms()
         self.started_ms = clock.wall_ms()
         self._cluster_began_ms = 0
+        self._first_number = 0
 
     # Commands --------------------------------------------------------------------------------
 
@@ -165,6 +167,7 @@ class _Run:
         self._commands.clear()
         self.began_ms = clock.now_ms()
         self._cluster_began_ms = self._cluster.now_ms()
+        self._first_number = self._cluster.last_request_number() + 1
         for advance in self._experiment.situation.advance_s:
             count = advance.after.count
             fault = self._cluster.add_fault(
@@ -189,9 +192,8 @@ class _Run:
                 step = steps.send(reply)
             except StopIteration:
                 break
-            if step.name == HEAL:
-                self._heal(step)
-                reply = Reply(0, "done", {})
+            if step.name in LANE_STEPS:
+                reply = Reply(0, "done", self._lane_step(step))
                 continue
             if step.phase == "close" and self._marks.afterwards is None:
                 number = self._cluster.last_request_number()
@@ -202,8 +204,13 @@ class _Run:
                 break
         steps.close()
 
-    def _heal(self, step: Step) -> None:
-        if not step.arguments.get("keep_rules", False):
+    def _lane_step(self, step: Step) -> Mapping[str, Any]:
+        """Do what the lane does itself in a workload; return the values of the reply."""
+        if step.name == LOOK:
+            groups = {group.group_id: group for group in self._cluster.groups()}
+            found = groups.get(step.arguments["group"])
+            return {"members": len(found.members), "state": found.state} if found else {}
+        if step.name == HEAL:
             self._marks = _Marks(self._cluster.last_request_number())
             self._note_rules()
             heal(self._cluster)
@@ -211,6 +218,7 @@ class _Run:
             topic, value = step.arguments["topic"], step.arguments["value"]
             for partition in range(self.session.partitions.get(topic, 1)):
                 self._cluster.produce(topic, value, partition=partition)
+        return {}
 
     def _note_rules(self) -> None:
         situation = self._experiment.situation
@@ -308,6 +316,7 @@ class _Run:
                 produced.get(request.number, ()),
             )
             for request in found
+            if request.number >= self._first_number
         )
 
     def _records(self) -> tuple[StoredRecord, ...]:

@@ -92,9 +92,11 @@ def _throttle(requests: Sequence[SeenRequest]) -> str | None:
     for index, request in enumerate(requests):
         if not request.throttle_time_ms or request.is_muted or request.latency_ms is None:
             continue
-        until_ms = request.at_ms + request.latency_ms + request.throttle_time_ms
+        answered_ms = request.at_ms + request.latency_ms
+        until_ms = answered_ms + request.throttle_time_ms
         for later in requests[index + 1 :]:
-            if later.connection == request.connection:
+            # What came before the response was sent could not wait for it.
+            if later.connection == request.connection and later.at_ms >= answered_ms:
                 early_ms = max(early_ms or 0.0, until_ms - later.at_ms)
                 break
     if early_ms is None:

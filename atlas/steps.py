@@ -62,8 +62,15 @@ CONSUMER_DEFAULTS: Mapping[str, Any] = {
 ADMIN_DEFAULTS: Mapping[str, Any] = {"request_timeout_ms": 1_500, "retry_backoff_ms": 50}
 POLL_MS = 500
 CLOSE_MS = 2_000
+GROUP = "billing"
+"""The group of workloads that have one."""
 HEAL = "heal"
-"""A step of the lane: it removes all rules, starts stopped brokers, and may write a record."""
+"""A step of the lane: it removes all rules, starts stopped brokers, and writes a record."""
+WRITE = "write"
+"""A step of the lane: it writes a record with `value` to each partition of `topic`."""
+LOOK = "look"
+"""A step of the lane: its reply has the number of `members` of `group` and its `state`."""
+LANE_STEPS = frozenset({HEAL, WRITE, LOOK})
 
 
 class Step(NamedTuple):
