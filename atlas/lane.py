@@ -35,6 +35,8 @@ _AT_ONCE_MS = 1_000
 _BEGIN_MS = 5_000
 _REQUESTS_MAX = 3_000
 _MESSAGES_MAX = 300
+_EXIT_S = 1.0
+"""How long a process may take to exit after the end of its output."""
 _CLOSING_CHECKS = 5
 _CLOSING_CHECK_S = 0.02
 _READERS = {"consume", "group", "rebalance", "share", "process"}
@@ -253,7 +255,8 @@ class _Run:
             self._take(event)
         if command.ended_ms is None:
             self.is_lost = True
-            if not self._adapter.is_running:
+            is_early = clock.now_ms() < give_up_ms
+            if self._adapter.has_ended(_EXIT_S if is_early else 0):
                 self.has_crashed = True
                 command = replace(command, outcome="ended")
         self._commands.append(command)
