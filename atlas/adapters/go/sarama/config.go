@@ -53,10 +53,7 @@ func consumerConfig(settings adapter.Settings) (*sarama.Config, error) {
 	if settings.Text("group_protocol") == "consumer" {
 		return nil, adapter.ErrUnsupported
 	}
-	if id := settings.Text("instance_id"); id != "" {
-		config.Version = sarama.V2_3_0_0 // sarama demands it; its default is older
-		config.Consumer.Group.InstanceId = id
-	}
+	config.Consumer.Group.InstanceId = settings.Text("instance_id")
 	if settings.Text("isolation") == "read_committed" {
 		config.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
@@ -69,7 +66,7 @@ func consumerConfig(settings adapter.Settings) (*sarama.Config, error) {
 	setDuration(settings, "fetch_max_wait_ms", &config.Consumer.MaxWaitTime)
 	if strategy, isThere := map[string]sarama.BalanceStrategy{
 		"range": sarama.NewBalanceStrategyRange(), "roundrobin": sarama.NewBalanceStrategyRoundRobin(),
-		"sticky": sarama.NewBalanceStrategySticky(),
+		"sticky": sarama.NewBalanceStrategySticky(), "cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky(),
 	}[settings.Text("assignor")]; isThere {
 		config.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{strategy}
 	}
