@@ -56,6 +56,12 @@ def _scenario(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _atlas(arguments: Sequence[str]) -> int:
+    from atlas.cli import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _load(arguments: Sequence[str]) -> int:
     from mock_kafka.load import main  # noqa: PLC0415
 
@@ -96,6 +102,7 @@ COMMANDS = {
     "health": (_admin, "tell whether a cluster serves, or wait for it"),
     "explore": (_explore, "run a command under schedules of faults, and shrink what fails"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
+    "atlas": (_atlas, "measure what clients do with everything that a broker can answer"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
     "completion": (_completion, "print a script that completes commands and options in a shell"),
 }

@@ -1,0 +1,70 @@
+"""The clients of the atlas: how the adapter of each is started, and why it can't run here."""
+
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from scenarios.maven import CannotRunError
+
+
+class StartCommand(NamedTuple):
+    """A program with its arguments, and the variables that it needs."""
+
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+class Client(NamedTuple):
+    """A client library in one version.
+
+    `start` builds the adapter if necessary, and raises `CannotRunError` with what is missing.
+    """
+
+    name: str
+    language: str
+    start: Callable[[], StartCommand]
+
+
+def _python(module: str, requirement: str | None) -> Callable[[], StartCommand]:
+    def start() -> StartCommand:
+        if requirement is not None and importlib.util.find_spec(requirement) is None:
+            raise CannotRunError(f"the package {requirement} is not installed")
+        # The name of this package is another one in the wheel.
+        words = (sys.executable, "-m", f"{__package__}.adapters.{module}")
+        path = os.pathsep.join(folder for folder in sys.path if folder)
+        return StartCommand(words, {"PYTHONPATH": path})
+
+    return start
+
+
+CLIENTS: dict[str, Client] = {
+    client.name: client
+    for client in (
+        Client("kafka-python", "Python", _python("kafka_python", "kafka")),
+        Client("aiokafka", "Python", _python("aiokafka", "aiokafka")),
+        Client("confluent-kafka", "Python", _python("confluent_kafka", "confluent_kafka")),
+        Client("mock-kafka-client", "Python", _python("mock_kafka_client", None)),
+    )
+}
+"""By their ids; a version other than the default one is `name==version`."""
+
+
+def why_missing(name: str) -> str | None:
+    """Return why a client can't run here, or None if it can.
+
+    Raises:
+        KeyError: there is no such client.
+    """
+    try:
+        CLIENTS[name].start()
+    except CannotRunError as error:
+        return str(error)
+    return None
+
+
+def atlas_version() -> str:
+    """Return the version of mock-kafka, which has the adapters and the rules of the verdicts."""
+    return importlib.metadata.version("mock-kafka")

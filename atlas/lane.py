@@ -1,0 +1,377 @@
+"""A lane runs experiments of one client one after another, with clusters and a process it keeps."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from atlas.adapter_process import AdapterProcess
+from atlas.adapters.adapter import UNANSWERED
+from atlas.cell import cell
+from atlas.clients import CLIENTS
+from atlas.clusters import Clusters, heal, prepare
+from atlas.data_verdict import data_verdict
+from atlas.experiment import (
+    Command,
+    Delivery,
+    Experiment,
+    Observation,
+    Phase,
+    Result,
+    SeenRequest,
+    StoredRecord,
+)
+from atlas.manners import judged_api, manners
+from atlas.situation import Situation
+from atlas.steps import HEAL, Reply, Session, Step
+from atlas.workloads import WORKLOADS
+from client import clock
+from mock_kafka import MockKafka, Request
+from mock_kafka.control import ControlError
+
+GRACE_MS = 1_500
+"""How much longer than a call may take the lane waits for the event that ends it."""
+_AT_ONCE_MS = 1_000
+_BEGIN_MS = 5_000
+_REQUESTS_MAX = 3_000
+_MESSAGES_MAX = 300
+_CLOSING_CHECKS = 5
+_CLOSING_CHECK_S = 0.02
+_READERS = {"consume", "group", "rebalance", "share", "process"}
+
+
+class _Marks(NamedTuple):
+    """The numbers of the last requests of the main phase, and before the client was closed."""
+
+    main: int | None = None
+    afterwards: int | None = None
+
+    def phase_of(self, number: int) -> Phase:
+        if self.main is None or number <= self.main:
+            return "main"
+        if self.afterwards is None or number <= self.afterwards:
+            return "afterwards"
+        return "close"
+
+
+class Lane:
+    """Runs experiments of one client; one thread uses it at a time."""
+
+    def __init__(self, client: str) -> None:
+        """Start nothing yet.
+
+        Raises:
+            KeyError: there is no such client.
+        """
+        self._client = CLIENTS[client]
+        self._clusters = Clusters()
+        self._adapter: AdapterProcess | None = None
+        self.client_version = ""
+
+    def run(self, experiment: Experiment) -> Result:
+        """Run an experiment, and judge it.
+
+        Raises:
+            CannotRunError: the client can't run here.
+            AdapterError: its adapter did not start.
+            ControlError: the cluster refuses the situation.
+            KeyError: there is no such workload.
+        """
+        situation = experiment.situation
+        workload = WORKLOADS[situation.workload]
+        cluster = self._clusters.ready(situation)
+        prepare(cluster, situation, experiment.seed)
+        adapter = self._running_adapter()
+        adapter.clear_log()
+        expected = _expected(situation)
+        run = _Run(cluster, adapter, experiment)
+        run.begin()
+        run.follow(workload(run.session))
+        observation = run.observe()
+        log = adapter.log()
+        if run.is_lost:
+            adapter.kill()
+            self._adapter = None
+        data = data_verdict(
+            observation,
+            workload=situation.workload,
+            isolation=situation.arguments.get("isolation"),
+            expected=expected,
+        )
+        behaviour = manners(observation, api=judged_api(situation), expected=expected)
+        colour, reasons = cell(situation, observation, data, behaviour)
+        return Result(
+            experiment=experiment,
+            client_version=self.client_version,
+            cell=colour,
+            reasons=reasons,
+            data=data.data,
+            manners=behaviour,
+            observation=observation,
+            log=log,
+            started_ms=run.started_ms,
+            duration_ms=clock.now_ms() - run.began_ms,
+        )
+
+    def close(self) -> None:
+        """Stop the adapter and the clusters."""
+        if self._adapter is not None:
+            self._adapter.end()
+            self._adapter = None
+        self._clusters.close()
+
+    def _running_adapter(self) -> AdapterProcess:
+        if self._adapter is not None and not self._adapter.is_running:
+            self._adapter.kill()
+            self._adapter = None
+        if self._adapter is None:
+            command = self._client.start()
+            self._adapter = AdapterProcess(command.words, command.environment)
+            self.client_version = str(self._adapter.ready["version"])
+        return self._adapter
+
+
+class _Run:
+    """One experiment while it runs."""
+
+    def __init__(self, cluster: MockKafka, adapter: AdapterProcess, experiment: Experiment) -> None:
+        self._cluster = cluster
+        self._adapter = adapter
+        self._experiment = experiment
+        situation = experiment.situation
+        self.session = Session(
+            situation.arguments,
+            {name: topic.partitions for name, topic in situation.topics.items()},
+            situation.records,
+        )
+        self._commands: list[Command] = []
+        self._deliveries: list[Delivery] = []
+        self._marks = _Marks()
+        self._offset_ms = 0.0
+        self.is_lost = False
+        self.has_crashed = False
+        self.began_ms = clock.now_ms()
+        self.started_ms = clock.wall_ms()
+        self._cluster_began_ms = 0
+
+    # Commands --------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Have the adapter forget what was before, and begin to count the time."""
+        servers = self._cluster.bootstrap_servers
+        arguments = {"bootstrap": servers, "experiment": self._experiment.situation.id}
+        self._ask(Step("begin", arguments, "close", _BEGIN_MS))
+        self._commands.clear()
+        self.began_ms = clock.now_ms()
+        self._cluster_began_ms = self._cluster.now_ms()
+        for advance in self._experiment.situation.advance_s:
+            rule = {"api": advance.after.api, "nth": advance.after.count, "delay_ms": 0}
+            fault = self._cluster.add_fault(**rule)
+            threading.Thread(
+                target=self._advance_after, args=(fault, advance.s), daemon=True
+            ).start()
+
+    def _advance_after(self, fault: Any, seconds: float) -> None:
+        try:
+            fault.wait(timeout_s=self._experiment.limit_s)
+            self._cluster.advance(seconds=seconds)
+        except (ControlError, TimeoutError, OSError, RuntimeError):
+            return  # the experiment is over
+
+    def follow(self, steps: Any) -> None:
+        """Run the steps of a workload until its end, or until the client can't go on."""
+        reply: Reply | None = None
+        while not self.is_lost:
+            try:
+                step = steps.send(reply)
+            except StopIteration:
+                break
+            if step.name == HEAL:
+                self._heal(step)
+                reply = Reply(0, "done", {})
+                continue
+            if step.phase == "close" and self._marks.afterwards is None:
+                number = self._cluster.last_request_number()
+                main = number if self._marks.main is None else self._marks.main
+                self._marks = _Marks(main, number)
+            reply = self._ask(step)
+            if reply.outcome == "unsupported":
+                break
+        steps.close()
+
+    def _heal(self, step: Step) -> None:
+        if not step.arguments.get("keep_rules", False):
+            self._marks = _Marks(self._cluster.last_request_number())
+            heal(self._cluster)
+        if "topic" in step.arguments:
+            topic, value = step.arguments["topic"], step.arguments["value"]
+            for partition in range(self.session.partitions.get(topic, 1)):
+                self._cluster.produce(topic, value, partition=partition)
+
+    def _ask(self, step: Step) -> Reply:
+        """Send a command, and wait for its end."""
+        number = len(self._commands) + 1
+        begun = clock.now_ms()
+        sent_ms = float(begun - self.began_ms)
+        command = Command(number, step.name, step.arguments, step.phase, sent_ms)
+        limit_ms = (step.timeout_ms or _AT_ONCE_MS) + GRACE_MS
+        left_ms = self.began_ms + self._experiment.limit_s * 1000 - begun
+        give_up_ms = begun + min(limit_ms, left_ms)
+        self._adapter.write({"n": number, "command": step.name, **step.arguments})
+        while (wait_ms := give_up_ms - clock.now_ms()) > 0:
+            event = self._adapter.next_event(wait_ms / 1000)
+            if event is None:
+                break
+            if event.get("n") == number:
+                if step.name == "begin":
+                    self._offset_ms = float(event["at_ms"])
+                command = _ended(command, event, self._at_ms(event))
+                break
+            self._take(event)
+        if command.ended_ms is None:
+            self.is_lost = True
+            if not self._adapter.is_running:
+                self.has_crashed = True
+                command = replace(command, outcome="ended")
+        self._commands.append(command)
+        return Reply(number, command.outcome, command.values)
+
+    def _at_ms(self, event: Mapping[str, Any]) -> float:
+        return float(event["at_ms"]) - self._offset_ms
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        """Keep what a client reports of a record."""
+        if "send" not in event:
+            return
+        is_delivered = event["event"] == "delivered"
+        self._deliveries.append(
+            Delivery(
+                event["send"],
+                self._at_ms(event),
+                event.get("offset"),
+                event.get("error"),
+                event.get("class"),
+                event.get("message"),
+            )
+        )
+        self.session.delivered.setdefault(event["send"], is_delivered)
+
+    # What was seen -----------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """Return what the client, the journal and the log have."""
+        connections = 0 if self.is_lost else self._connections_left()
+        while (event := self._adapter.next_event(0)) is not None:
+            self._take(event)
+        return Observation(
+            commands=tuple(self._commands),
+            deliveries=tuple(self._deliveries),
+            requests=self._requests(),
+            records=self._records(),
+            is_usable=self.session.is_usable,
+            connections_left=connections,
+            has_crashed=self.has_crashed,
+        )
+
+    def _connections_left(self) -> int:
+        """Return how many connections are open a moment after the last command."""
+        count = 0
+        for _ in range(_CLOSING_CHECKS):
+            count = len(self._cluster.control.ask("GET", "/v1/connections"))
+            if not count:
+                break
+            threading.Event().wait(_CLOSING_CHECK_S)
+        return count
+
+    def _requests(self) -> tuple[SeenRequest, ...]:
+        found = self._cluster.requests(has_messages=False, limit=_REQUESTS_MAX)
+        produced = {
+            request.number: _batches(request.request)
+            for request in self._cluster.requests(api="Produce", limit=_MESSAGES_MAX)
+        }
+        return tuple(
+            seen_request(
+                request,
+                self._cluster_began_ms,
+                self._marks.phase_of(request.number),
+                produced.get(request.number, ()),
+            )
+            for request in found
+        )
+
+    def _records(self) -> tuple[StoredRecord, ...]:
+        return tuple(
+            StoredRecord(
+                record.topic,
+                record.partition,
+                record.offset,
+                None if record.value is None else record.value.decode(errors="replace"),
+                record.transaction,
+            )
+            for topic in self._cluster.topics()
+            for record in self._cluster.records(topic.name)
+        )
+
+
+def seen_request(
+    request: Request, began_ms: int, phase: Phase, records: tuple[Any, ...] = ()
+) -> SeenRequest:
+    """Return an entry of the journal with times since the experiment began."""
+    latency_ms = None
+    if request.duration_us is not None and request.outcome in {"responded", "no_response"}:
+        latency_ms = request.duration_us / 1000
+    return SeenRequest(
+        number=request.number,
+        at_ms=request.received_ms - began_ms,
+        broker=request.broker,
+        connection=request.connection,
+        api=request.api,
+        api_version=request.version,
+        size_bytes=request.request_bytes,
+        outcome=request.close_reason or request.outcome,
+        phase=phase,
+        errors=tuple(error for error in request.errors if error != "NONE"),
+        throttle_time_ms=request.throttle_time_ms,
+        is_muted=request.muted,
+        fault=request.fault,
+        latency_ms=latency_ms,
+        topics=request.topics,
+        groups=request.groups,
+        transactional_ids=request.transactional_ids,
+        records=records,
+    )
+
+
+def _batches(message: Any) -> tuple[Any, ...]:
+    """Return what identifies the batches of a Produce request, whatever their sequence."""
+    if not message:
+        return ()
+    return tuple(
+        (
+            str(topic.get("name") or topic.get("topic_id")),
+            partition["index"],
+            batch["max_timestamp"],
+            batch["record_count"],
+            batch["bytes"],
+        )
+        for topic in message["topic_data"]
+        for partition in topic["partition_data"]
+        for batch in ((partition["records"] or {}).get("batches") or ())
+    )
+
+
+def _ended(command: Command, event: Mapping[str, Any], at_ms: float) -> Command:
+    outcome = str(event["event"])
+    if outcome == "failed" and event.get("error") == UNANSWERED:
+        outcome = "unanswered"
+    values = {k: v for k, v in event.items() if k not in {"n", "event", "at_ms"}}
+    return replace(command, outcome=outcome, ended_ms=at_ms, values=values)
+
+
+def _expected(situation: Situation) -> int:
+    """Return how many records the consumers of a situation should read."""
+    if situation.workload not in _READERS:
+        return 0
+    topic = situation.arguments.get("topic", "orders")
+    count: int = situation.arguments.get("records", situation.records.get(topic, 0))
+    return count
