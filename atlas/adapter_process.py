@@ -1,5 +1,6 @@
 """The process of an adapter: commands to its standard input, events from its standard output."""
 
+import contextlib
 import json
 import os
 import queue
@@ -95,10 +96,8 @@ class AdapterProcess:
     def end(self) -> None:
         """Ask it to exit, and kill it if it does not."""
         self.write({"n": 0, "command": "end"})
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            pass
         self.kill()
 
     def kill(self) -> None:

@@ -4,10 +4,16 @@ from collections import OrderedDict
 from typing import Any
 
 from atlas.situation import Situation
+from atlas.steps import GROUP
+from client import open_admin
+from client.resources import ConfigChange, ConfigResource
 from mock_kafka import MockKafka
+from protocol.configs import ConfigOperation, ResourceType
 
 CLUSTERS_MAX = 4
 """How many a lane keeps; the one that was not used for longest is stopped."""
+ADVANCE = "advance"
+"""The name of the rules that only count, to move the clock."""
 _RELEASE_KEY = "broker.api.versions"
 
 
@@ -26,7 +32,12 @@ class Clusters:
         config: dict[str, Any] = {"num.partitions": 1, **situation.config}
         if situation.release is not None:
             config[_RELEASE_KEY] = situation.release
-        key = (situation.brokers, *sorted((name, str(value)) for name, value in config.items()))
+        users = None
+        security = situation.arguments.get("security")
+        if security and "sasl.users" not in config:
+            users = {security["username"]: security["password"]}
+        settings = sorted((name, str(value)) for name, value in config.items())
+        key = (situation.brokers, str(users), *settings)
         cluster = self._clusters.pop(key, None)
         if cluster is not None and not cluster.is_running:
             cluster.stop()
@@ -35,7 +46,7 @@ class Clusters:
             if len(self._clusters) >= CLUSTERS_MAX:
                 _, oldest = self._clusters.popitem(last=False)
                 oldest.stop()
-            cluster = MockKafka(situation.brokers, config).start()
+            cluster = MockKafka(situation.brokers, config, users=users).start()
         else:
             cluster.reset(ports="new")
         self._clusters[key] = cluster
@@ -57,10 +68,29 @@ def prepare(cluster: MockKafka, situation: Situation, seed: int) -> None:
         for partition in range(partitions):
             values = [str(index) for index in range(count) if index % partitions == partition]
             cluster.produce(name, *values, partition=partition)
+    if situation.workload == "admin" and "group" in situation.arguments:
+        _commit(cluster, str(situation.arguments["group"]), next(iter(situation.topics)))
+    if situation.workload == "share":
+        _read_from_the_start(cluster, situation.arguments.get("group", GROUP))
     for quota in situation.quotas:
         cluster.quota(**quota)
     if situation.faults:
         cluster.add_faults([_seeded(rule, seed) for rule in situation.faults])
+
+
+def _commit(cluster: MockKafka, group: str, topic: str) -> None:
+    """Have a group without members, which has committed an offset."""
+    document = cluster.snapshot()
+    document["offsets"].append({"group": group, "topic": topic, "partition": 0, "offset": 0})
+    cluster.load_snapshot(document)
+
+
+def _read_from_the_start(cluster: MockKafka, group: str) -> None:
+    """Have a share group begin with the records that are there; Kafka's default is `latest`."""
+    resource = ConfigResource(ResourceType.GROUP, group)
+    change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
+    with open_admin(cluster.bootstrap_servers) as admin:
+        admin.incremental_alter_configs({resource: [change]})
 
 
 _RANDOM = {"probability", "jitter_ms", "corrupt_bytes", "change_records"}
@@ -71,6 +101,14 @@ def _seeded(rule: dict[str, Any], seed: int) -> dict[str, Any]:
     if not _RANDOM & rule.keys():
         return rule
     return {**rule, "seed": rule.get("seed", 0) + seed}
+
+
+def has_happened(cluster: MockKafka, situation: Situation) -> bool:
+    """Return whether a rule has fired, if the situation has rules."""
+    rules = cluster.control.ask("GET", "/v1/faults")
+    return not situation.faults or any(
+        rule["fired"] for rule in rules if rule["rule"].get("name") != ADVANCE
+    )
 
 
 def heal(cluster: MockKafka) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from atlas.experiment import Command, Observation, StoredRecord
+from atlas.reading_workloads import AFTER, REBALANCED
 
 SEVERITY = (
     "lost_silently",
@@ -25,8 +26,9 @@ SEVERITY = (
     "none",
 )
 """The worst first; the verdict is the worst that was found."""
-WRITTEN_BY_LANE = frozenset({"after", "rebalanced"})
+WRITTEN_BY_LANE = frozenset({AFTER, REBALANCED})
 _SAMPLES_MAX = 5
+_ENDS = {"commit_transaction", "abort_transaction"}
 
 
 class DataVerdict(NamedTuple):
@@ -37,8 +39,8 @@ class DataVerdict(NamedTuple):
 
 
 class _Sent(NamedTuple):
+    topic: str
     value: str
-    partition: int
     has_succeeded: bool
     has_failed: bool
 
@@ -85,13 +87,20 @@ def _sent(command: Command, observation: Observation) -> _Sent:
     has_failed = command.outcome == "failed" or any(one.error is not None for one in outcomes)
     has_succeeded = any(one.error is None for one in outcomes)
     arguments = command.arguments
-    return _Sent(arguments["value"], arguments["partition"], has_succeeded, has_failed)
+    return _Sent(arguments["topic"], arguments["value"], has_succeeded, has_failed)
+
+
+def _written(main: Sequence[Command], records: Iterable[StoredRecord]) -> list[StoredRecord]:
+    """Return the records of the topics to which the client sends."""
+    topics = {command.arguments["topic"] for command in main if command.name == "send"}
+    return [record for record in records if record.topic in topics]
 
 
 def _produced(main: Sequence[Command], observation: Observation) -> Iterator[tuple[str, str]]:
     """Judge records outside of transactions, each of which has a value of its own."""
     sends = [_sent(command, observation) for command in main if command.name == "send"]
-    stored = Counter(record.value for record in observation.records)
+    records = _written(main, observation.records)
+    stored = Counter(record.value for record in records)
     is_closed = any(
         command.name == "close" and command.outcome == "done" for command in observation.commands
     )
@@ -108,12 +117,10 @@ def _produced(main: Sequence[Command], observation: Observation) -> Iterator[tup
         elif is_closed:
             yield "lost_silently", f"{sent.value!r} was never reported, and the producer closed"
     order = {sent.value: index for index, sent in enumerate(sends)}
-    yield from _reordered(observation.records, order)
+    yield from _reordered(records, order)
 
 
-def _reordered(
-    records: Iterable[StoredRecord], order: dict[str, int]
-) -> Iterator[tuple[str, str]]:
+def _reordered(records: Iterable[StoredRecord], order: dict[str, int]) -> Iterator[tuple[str, str]]:
     """Compare the first place of each value in a partition with the order of the sends."""
     last: dict[tuple[str, int], int] = {}
     seen: set[str] = set()
@@ -132,42 +139,58 @@ def _transactions(main: Sequence[Command], observation: Observation) -> Iterator
     """Judge records in transactions by what a consumer with read_committed sees."""
     visible = Counter(
         record.value
-        for record in observation.records
-        if record.transaction in {None, "committed"} and record.value is not None
+        for record in _written(main, observation.records)
+        if record.transaction in {None, "committed"}
     )
-    committed: Counter[str] = Counter()
-    undecided: Counter[str] = Counter()
-    undecided_and_reported: Counter[str] = Counter()
-    failed: set[str] = set()
+    tally = _Tally()
     for end, commands in _by_transaction(main):
         sends = [_sent(command, observation) for command in commands]
-        values = [sent.value for sent in sends]
-        failed |= {sent.value for sent in sends if sent.has_failed}
-        if end is not None and end.name == "abort_transaction" and end.outcome == "done":
-            for value in values:
-                committed[value] += 0
-        elif end is not None and end.outcome == "done":
-            committed.update(values)
-        else:
-            undecided.update(values)
-            if end is not None and end.outcome == "failed":
-                undecided_and_reported.update(values)
-            shown = [value for value in values if visible[value]]
-            if shown and len(shown) < len(values):
-                yield "partly_committed", f"{', '.join(shown)} of {', '.join(values)}"
-    for value in dict.fromkeys((*committed, *undecided)):
+        is_undecided = tally.add(end, sends)
+        shown = [sent.value for sent in sends if visible[sent.value]]
+        if is_undecided and shown and len(shown) < len(sends):
+            yield "partly_committed", f"{', '.join(shown)} of {len(sends)} records"
+    for value in tally.values:
         count = visible[value]
         if count > 1:
             yield "duplicated", f"{value!r} is committed {count} times"
-        if count < committed[value] and count == 0:
-            kind = "lost_and_reported" if value in failed else "lost_silently"
-            yield kind, f"{value!r} was sent in a committed transaction"
-        elif count and not committed[value] and not undecided[value]:
+        if count and not tally.committed[value] and not tally.undecided[value]:
             yield "aborted_read", f"{value!r} is visible, its transaction was aborted"
         elif count:
             yield "kept", ""
-        elif undecided_and_reported[value]:
+        elif tally.committed[value]:
+            kind = "lost_and_reported" if value in tally.failed else "lost_silently"
+            yield kind, f"{value!r} was sent in a committed transaction"
+        elif value in tally.reported:
             yield "lost_and_reported", repr(value)
+
+
+class _Tally:
+    """How the transactions with a value ended, as the caller heard it.
+
+    `committed` and `undecided` count transactions by value. `failed` has the values of which the
+    client reported an error, `reported` those of undecided transactions with an error.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, None] = {}
+        self.committed: Counter[str] = Counter()
+        self.undecided: Counter[str] = Counter()
+        self.failed: set[str] = set()
+        self.reported: set[str] = set()
+
+    def add(self, end: Command | None, sends: Sequence[_Sent]) -> bool:
+        """Add a transaction; return whether it may be committed or not."""
+        values = [sent.value for sent in sends]
+        self.values.update(dict.fromkeys(values))
+        self.failed |= {sent.value for sent in sends if sent.has_failed}
+        if end is not None and end.outcome == "done":
+            if end.name == "commit_transaction":
+                self.committed.update(values)
+            return False
+        self.undecided.update(values)
+        if end is not None and end.outcome == "failed":
+            self.reported.update(values)
+        return True
 
 
 def _by_transaction(
@@ -186,9 +209,8 @@ def _by_transaction(
             sends, end = [], None
         elif command.name == "send":
             sends.append(command)
-        elif command.name in {"commit_transaction", "abort_transaction"}:
-            if end is None or command.outcome == "done":
-                end = command
+        elif command.name in _ENDS and (end is None or command.outcome == "done"):
+            end = command
     if sends:
         yield end, sends
 
@@ -226,7 +248,7 @@ def _consumed(
         elif place[2] < before:
             yield "nonmonotonic_poll", f"{name} after {before}"
         elif before >= 0:
-            gap = (place[:2] + (offset,) for offset in range(before + 1, place[2]))
+            gap = ((*place[:2], offset) for offset in range(before + 1, place[2]))
             if any(missing in visible and missing not in polled for missing in gap):
                 yield "poll_skip", f"{name} after {before}"
         seen.add((consumer, place))

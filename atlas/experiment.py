@@ -92,7 +92,11 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was seen in one experiment, from the client, the journal and the log."""
+    """What was seen in one experiment, from the client, the journal and the log.
+
+    `has_happened` is False if the situation has rules and none has fired: the client never sent
+    such a request.
+    """
 
     commands: tuple[Command, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
@@ -101,6 +105,7 @@ class Observation:
     is_usable: bool | None = None
     connections_left: int = 0
     has_crashed: bool = False
+    has_happened: bool = True
 
 
 @dataclass(frozen=True, slots=True)

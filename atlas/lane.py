@@ -9,7 +9,7 @@ from atlas.adapter_process import AdapterProcess
 from atlas.adapters.adapter import UNANSWERED
 from atlas.cell import cell
 from atlas.clients import CLIENTS
-from atlas.clusters import Clusters, heal, prepare
+from atlas.clusters import ADVANCE, Clusters, has_happened, heal, prepare
 from atlas.data_verdict import data_verdict
 from atlas.experiment import (
     Command,
@@ -23,7 +23,7 @@ from atlas.experiment import (
 )
 from atlas.manners import judged_api, manners
 from atlas.situation import Situation
-from atlas.steps import HEAL, Reply, Session, Step
+from atlas.steps import HEAL, LANE_STEPS, LOOK, Reply, Session, Step
 from atlas.workloads import WORKLOADS
 from client import clock
 from mock_kafka import MockKafka, Request
@@ -148,11 +148,13 @@ class _Run:
         self._deliveries: list[Delivery] = []
         self._marks = _Marks()
         self._offset_ms = 0.0
+        self._has_happened: bool | None = None
         self.is_lost = False
         self.has_crashed = False
         self.began_ms = clock.now_ms()
         self.started_ms = clock.wall_ms()
         self._cluster_began_ms = 0
+        self._first_number = 0
 
     # Commands --------------------------------------------------------------------------------
 
@@ -164,9 +166,12 @@ class _Run:
         self._commands.clear()
         self.began_ms = clock.now_ms()
         self._cluster_began_ms = self._cluster.now_ms()
+        self._first_number = self._cluster.last_request_number() + 1
         for advance in self._experiment.situation.advance_s:
-            rule = {"api": advance.after.api, "nth": advance.after.count, "delay_ms": 0}
-            fault = self._cluster.add_fault(**rule)
+            count = advance.after.count
+            fault = self._cluster.add_fault(
+                name=ADVANCE, api=advance.after.api, nth=count, delay_ms=0
+            )
             threading.Thread(
                 target=self._advance_after, args=(fault, advance.s), daemon=True
             ).start()
@@ -186,9 +191,8 @@ class _Run:
                 step = steps.send(reply)
             except StopIteration:
                 break
-            if step.name == HEAL:
-                self._heal(step)
-                reply = Reply(0, "done", {})
+            if step.name in LANE_STEPS:
+                reply = Reply(0, "done", self._lane_step(step))
                 continue
             if step.phase == "close" and self._marks.afterwards is None:
                 number = self._cluster.last_request_number()
@@ -199,14 +203,26 @@ class _Run:
                 break
         steps.close()
 
-    def _heal(self, step: Step) -> None:
-        if not step.arguments.get("keep_rules", False):
+    def _lane_step(self, step: Step) -> Mapping[str, Any]:
+        """Do what the lane does itself in a workload; return the values of the reply."""
+        if step.name == LOOK:
+            groups = {group.group_id: group for group in self._cluster.groups()}
+            found = groups.get(step.arguments["group"])
+            return {"members": len(found.members), "state": found.state} if found else {}
+        if step.name == HEAL:
             self._marks = _Marks(self._cluster.last_request_number())
+            self._note_rules()
             heal(self._cluster)
         if "topic" in step.arguments:
             topic, value = step.arguments["topic"], step.arguments["value"]
             for partition in range(self.session.partitions.get(topic, 1)):
                 self._cluster.produce(topic, value, partition=partition)
+        return {}
+
+    def _note_rules(self) -> None:
+        situation = self._experiment.situation
+        if self._has_happened is None:
+            self._has_happened = has_happened(self._cluster, situation)
 
     def _ask(self, step: Step) -> Reply:
         """Send a command, and wait for its end."""
@@ -260,6 +276,7 @@ class _Run:
 
     def observe(self) -> Observation:
         """Return what the client, the journal and the log have."""
+        self._note_rules()
         connections = 0 if self.is_lost else self._connections_left()
         while (event := self._adapter.next_event(0)) is not None:
             self._take(event)
@@ -271,6 +288,7 @@ class _Run:
             is_usable=self.session.is_usable,
             connections_left=connections,
             has_crashed=self.has_crashed,
+            has_happened=bool(self._has_happened),
         )
 
     def _connections_left(self) -> int:
@@ -297,6 +315,7 @@ class _Run:
                 produced.get(request.number, ()),
             )
             for request in found
+            if request.number >= self._first_number
         )
 
     def _records(self) -> tuple[StoredRecord, ...]:
@@ -373,5 +392,6 @@ def _expected(situation: Situation) -> int:
     if situation.workload not in _READERS:
         return 0
     topic = situation.arguments.get("topic", "orders")
-    count: int = situation.arguments.get("records", situation.records.get(topic, 0))
-    return count
+    stored = situation.records.get(topic, 0)
+    count: int = situation.arguments.get("records", stored)
+    return min(count, stored)

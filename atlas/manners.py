@@ -92,9 +92,11 @@ def _throttle(requests: Sequence[SeenRequest]) -> str | None:
     for index, request in enumerate(requests):
         if not request.throttle_time_ms or request.is_muted or request.latency_ms is None:
             continue
-        until_ms = request.at_ms + request.latency_ms + request.throttle_time_ms
+        answered_ms = request.at_ms + request.latency_ms
+        until_ms = answered_ms + request.throttle_time_ms
         for later in requests[index + 1 :]:
-            if later.connection == request.connection:
+            # What came before the response was sent could not wait for it.
+            if later.connection == request.connection and later.at_ms >= answered_ms:
                 early_ms = max(early_ms or 0.0, until_ms - later.at_ms)
                 break
     if early_ms is None:
@@ -102,13 +104,12 @@ def _throttle(requests: Sequence[SeenRequest]) -> str | None:
     return "honoured" if early_ms <= _CLOCK_MS else f"early by {round(early_ms)} ms"
 
 
-def reported_outcome(
-    observation: Observation, expected: int
-) -> tuple[str, str | None, str | None]:
+def reported_outcome(observation: Observation, expected: int) -> tuple[str, str | None, str | None]:
     """Return what the caller heard, and the name and the class of the first error.
 
     It is `nothing` if a call did not return, if a record has no outcome, or if a consumer was
-    silent about records that it did not return.
+    silent about records that it did not return. In a transaction the errors of its own calls come
+    before those of its records.
     """
     commands = [
         command
@@ -116,8 +117,14 @@ def reported_outcome(
         if command.phase == "main" and command.name not in _NOT_JUDGED
     ]
     numbers = {command.number for command in commands}
-    errors: list[tuple[float, str, str]] = [
-        (command.ended_ms or 0.0, command.values["error"], command.values["class"])
+    has_transactions = any(command.name == "begin_transaction" for command in commands)
+    errors: list[tuple[bool, float, str, str]] = [
+        (
+            has_transactions and command.name == "send",
+            command.ended_ms or 0.0,
+            command.values["error"],
+            command.values["class"],
+        )
         for command in commands
         if command.outcome == "failed"
     ]
@@ -126,7 +133,8 @@ def reported_outcome(
         if delivery.send in numbers:
             deliveries.setdefault(delivery.send, delivery)
             if delivery.error is not None:
-                errors.append((delivery.at_ms, delivery.error, delivery.error_class or "unknown"))
+                kind = delivery.error_class or "unknown"
+                errors.append((has_transactions, delivery.at_ms, delivery.error, kind))
     is_silent = any(
         command.outcome in {"unanswered", "ended"}
         or (
@@ -138,8 +146,7 @@ def reported_outcome(
     )
     polled = sum(len(one.values.get("records", ())) for one in commands if one.name == "poll")
     has_polled = any(command.name == "poll" for command in commands)
-    errors.sort()
-    _, error, error_class = errors[0] if errors else (0.0, None, None)
+    *_, error, error_class = min(errors) if errors else (None, None)
     if is_silent or (has_polled and polled < expected and not errors):
         return "nothing", error, error_class
     return error_class or "success", error, error_class

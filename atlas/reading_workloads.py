@@ -3,24 +3,26 @@
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from atlas.steps import HEAL, POLL_MS, Reply, Session, Step, Steps, closing
+from atlas.experiment import Phase
+from atlas.steps import GROUP, HEAL, LOOK, POLL_MS, WRITE, Reply, Session, Step, Steps, closing
 
 POLLS_MAX = 8
 _POLLS_AFTERWARDS = 8
 _ROUNDS_MAX = 12
 _RECORDS_PER_POLL = 100
+_SHORT_POLL_MS = 150
 AFTER = "after"
 """The value of the record that is written when the cluster is healthy again."""
+REBALANCED = "rebalanced"
+"""The value of the record that is written when a second member has joined."""
 
 Read = Generator[Step, Reply, list[Mapping[str, Any]]]
 
 
-def _poll(consumer: str, phase: str = "main") -> Read:
+def _poll(consumer: str, phase: Phase = "main", timeout_ms: int = POLL_MS) -> Read:
     """Poll once; a poll that fails returns no records."""
-    arguments = {"consumer": consumer, "records_max": _RECORDS_PER_POLL, "timeout_ms": POLL_MS}
-    # A poll may begin with the search for the coordinator, and a rebalance.
-    name = "afterwards" if phase == "afterwards" else "main"
-    reply = yield Step("poll", arguments, name, POLL_MS)  # type: ignore[arg-type]
+    arguments = {"consumer": consumer, "records_max": _RECORDS_PER_POLL, "timeout_ms": timeout_ms}
+    reply = yield Step("poll", arguments, phase, timeout_ms)
     return list(reply.values.get("records", ()))
 
 
@@ -61,7 +63,7 @@ def consume(session: Session) -> Steps:
 def group(session: Session) -> Steps:
     """Read all records of a topic as the only member of a group, commit, and leave it."""
     topic = session.get("topic", "orders")
-    settings = {"group": "billing", **session.consumer_settings()}
+    settings = {"group": GROUP, **session.consumer_settings()}
     arguments = {"id": "c", "settings": settings, "topics": [topic]}
     opened = yield Step("consumer", arguments, "main", session.call_ms)
     if not opened.is_done:
@@ -89,8 +91,7 @@ def group(session: Session) -> Steps:
 def rebalance(session: Session) -> Steps:
     """Have a second member join a group while the first one reads, and leave it again."""
     topic = session.get("topic", "orders")
-    settings = {"group": "billing", **session.consumer_settings()}
-    expected = session.get("records", session.stored.get(topic, 0))
+    settings = {"group": GROUP, **session.consumer_settings()}
     opened = yield Step(
         "consumer", {"id": "c", "settings": settings, "topics": [topic]}, "main", session.call_ms
     )
@@ -106,23 +107,33 @@ def rebalance(session: Session) -> Steps:
         "consumer", {"id": "d", "settings": second, "topics": [topic]}, "main", session.call_ms
     )
     if joined.is_done:
+        yield from _settle(settings["group"])
         # The partitions of the second member have records that nobody has read yet.
-        yield Step(HEAL, {"topic": topic, "value": "rebalanced", "keep_rules": True}, "main")
+        yield Step(WRITE, {"topic": topic, "value": REBALANCED})
         for _ in range(_ROUNDS_MAX):
-            found = yield from _poll("c")
-            found += yield from _poll("d")
-            if any(record["value"] == "rebalanced" for record in found):
+            found = yield from _poll("c", timeout_ms=_SHORT_POLL_MS)
+            found += yield from _poll("d", timeout_ms=_SHORT_POLL_MS)
+            if any(record["value"] == REBALANCED for record in found):
                 break
         yield from closing("d")
-    del expected
     yield from _afterwards(session, topic)
     yield from closing("c")
+
+
+def _settle(group_id: str) -> Steps:
+    """Poll both members until the broker has both in a stable group."""
+    for _ in range(_ROUNDS_MAX):
+        yield from _poll("c", timeout_ms=_SHORT_POLL_MS)
+        yield from _poll("d", timeout_ms=_SHORT_POLL_MS)
+        reply = yield Step(LOOK, {"group": group_id})
+        if reply.values == {"members": 2, "state": "Stable"}:
+            return
 
 
 def share(session: Session) -> Steps:
     """Read all records of a topic with a share consumer, and acknowledge each."""
     topic = session.get("topic", "orders")
-    settings = {"group": "billing", **session.consumer_settings()}
+    settings = {"group": GROUP, **session.consumer_settings()}
     opened = yield Step(
         "share_consumer",
         {"id": "c", "settings": settings, "topics": [topic]},

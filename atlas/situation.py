@@ -27,8 +27,9 @@ Data = Literal[
     "unseen",
     "poll_skip",
     "nonmonotonic_poll",
-    "duplicate",
     "aborted_read",
+    "corrupted",
+    "partly_committed",
     "none",
 ]
 """What happened to the data; for consumers with the names of Jepsen."""
@@ -132,7 +133,7 @@ class Situation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """
 
     id: Id
-    title: Annotated[str, Meta(min_length=10, max_length=100)]
+    title: Annotated[str, Meta(min_length=10, max_length=110)]
     area: Area
     sources: tuple[Source, ...] = ()
     workload: str

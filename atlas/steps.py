@@ -7,14 +7,39 @@ from typing import Any, NamedTuple
 from atlas.experiment import Phase
 
 PRODUCER_SETTINGS = frozenset(
-    """acks idempotent transactional_id transaction_timeout_ms delivery_timeout_ms
-    request_timeout_ms linger_ms retries retry_backoff_ms max_in_flight compression
-    metadata_max_age_ms security""".split()
+    [
+        "acks",
+        "idempotent",
+        "transactional_id",
+        "transaction_timeout_ms",
+        "delivery_timeout_ms",
+        "request_timeout_ms",
+        "linger_ms",
+        "retries",
+        "retry_backoff_ms",
+        "max_in_flight",
+        "compression",
+        "metadata_max_age_ms",
+        "security",
+    ]
 )
 CONSUMER_SETTINGS = frozenset(
-    """group instance_id group_protocol isolation auto_offset_reset auto_commit session_timeout_ms
-    heartbeat_interval_ms fetch_max_wait_ms request_timeout_ms retry_backoff_ms
-    metadata_max_age_ms assignor security""".split()
+    [
+        "group",
+        "instance_id",
+        "group_protocol",
+        "isolation",
+        "auto_offset_reset",
+        "auto_commit",
+        "session_timeout_ms",
+        "heartbeat_interval_ms",
+        "fetch_max_wait_ms",
+        "request_timeout_ms",
+        "retry_backoff_ms",
+        "metadata_max_age_ms",
+        "assignor",
+        "security",
+    ]
 )
 ADMIN_SETTINGS = frozenset({"request_timeout_ms", "retry_backoff_ms", "security"})
 
@@ -37,8 +62,15 @@ CONSUMER_DEFAULTS: Mapping[str, Any] = {
 ADMIN_DEFAULTS: Mapping[str, Any] = {"request_timeout_ms": 1_500, "retry_backoff_ms": 50}
 POLL_MS = 500
 CLOSE_MS = 2_000
+GROUP = "billing"
+"""The group of workloads that have one."""
 HEAL = "heal"
-"""A step of the lane: it removes all rules, starts stopped brokers, and may write a record."""
+"""A step of the lane: it removes all rules, starts stopped brokers, and writes a record."""
+WRITE = "write"
+"""A step of the lane: it writes a record with `value` to each partition of `topic`."""
+LOOK = "look"
+"""A step of the lane: its reply has the number of `members` of `group` and its `state`."""
+LANE_STEPS = frozenset({HEAL, WRITE, LOOK})
 
 
 class Step(NamedTuple):

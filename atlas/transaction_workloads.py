@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from atlas.experiment import Phase
 from atlas.reading_workloads import read
-from atlas.steps import HEAL, Answer, Session, Step, Steps, closing
+from atlas.steps import GROUP, HEAL, Answer, Session, Step, Steps, closing
 
 _ATTEMPTS = 3
 
 
-def _end(session: Session, name: str, phase: str = "main") -> Answer:
+def _end(session: Session, name: str, phase: Phase = "main") -> Answer:
     arguments = {"producer": "p", "timeout_ms": session.report_ms}
-    step = Step(f"{name}_transaction", arguments, "main", session.report_ms)
-    return (yield step._replace(phase="afterwards") if phase == "afterwards" else step)
+    return (yield Step(f"{name}_transaction", arguments, phase, session.report_ms))
 
 
 def _begin() -> Answer:
@@ -98,7 +98,7 @@ def process(session: Session) -> Steps:
     opened = yield from _open_producer(session)
     if not opened.is_done:
         return
-    settings = {"group": "billing", "isolation": "read_committed", **session.consumer_settings()}
+    settings = {"group": GROUP, "isolation": "read_committed", **session.consumer_settings()}
     arguments = {"id": "c", "settings": settings, "topics": [topic]}
     opened = yield Step("consumer", arguments, "main", session.call_ms)
     if not opened.is_done:

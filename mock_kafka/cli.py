@@ -152,7 +152,7 @@ examples:
       in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
-EXTRAS = {"completion": "completion", "scenario": "scenarios"}
+EXTRAS = {"atlas": "analysis", "completion": "completion", "scenario": "scenarios"}
 """The extra that a command needs; `mock-kafka load` has one for each subcommand."""
 
 USAGE_ERROR = 2

@@ -15,6 +15,7 @@ from scripts import api_reference, coverage_table, openapi_snapshot
 ROOT = Path(__file__).parent.parent
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 PACKAGES = (
+    "atlas",
     "broker",
     "client",
     "loadgen",
@@ -76,7 +77,14 @@ HOT_LOOPS = {
 """Loops whose steps are inlined, for the time that each call takes."""
 HOT_LOOP_LINES_MAX = 90
 FILE_LINES_MAX = 450
-IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/", "scenarios/", "simulation/")
+IO_PACKAGES = (
+    "atlas/",
+    "broker/http_admin/",
+    "broker/server/",
+    "mock_kafka/",
+    "scenarios/",
+    "simulation/",
+)
 SHELLS = {
     "broker/cli.py",
     "broker/clock.py",

@@ -13,10 +13,39 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, TextIO
 
 COMMANDS = frozenset(
-    """begin producer send flush begin_transaction commit_transaction abort_transaction send_offsets
-    consumer poll commit position committed seek share_consumer acknowledge admin create_topic
-    delete_topic create_partitions describe_topic list_topics describe_configs alter_config
-    list_groups describe_group delete_group delete_records describe_cluster close sleep""".split()
+    [
+        "begin",
+        "producer",
+        "send",
+        "flush",
+        "begin_transaction",
+        "commit_transaction",
+        "abort_transaction",
+        "send_offsets",
+        "consumer",
+        "poll",
+        "commit",
+        "position",
+        "committed",
+        "seek",
+        "share_consumer",
+        "acknowledge",
+        "admin",
+        "create_topic",
+        "delete_topic",
+        "create_partitions",
+        "describe_topic",
+        "list_topics",
+        "describe_configs",
+        "alter_config",
+        "list_groups",
+        "describe_group",
+        "delete_group",
+        "delete_records",
+        "describe_cluster",
+        "close",
+        "sleep",
+    ]
 )
 UNANSWERED = "unanswered"
 """The error of a command that the library has not ended within `timeout_ms`."""

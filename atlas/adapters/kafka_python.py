@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -62,6 +63,7 @@ _PRODUCER = {
 _ADMIN = {name: name for name in ("request_timeout_ms", "retry_backoff_ms", "metadata_max_age_ms")}
 _ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 _FORGET_S = 0.5
+_ERROR = re.compile(r"\[Error (-?\d+)\] \w+:? ?(.*)", re.DOTALL)
 
 
 def connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +121,7 @@ class KafkaPythonAdapter(Adapter):
 
     # Producers -----------------------------------------------------------------------------
 
-    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer; the delivery timeout also bounds how long `send` may block."""
         access = connection_settings(settings)
         known, ignored = mapped(settings, _PRODUCER)
@@ -181,7 +183,7 @@ class KafkaPythonAdapter(Adapter):
 
     def consumer(
         self,
-        id: str,  # noqa: A002
+        id: str,
         settings: dict[str, Any],
         topics: list[str] | None = None,
         assign: dict[str, list[int]] | None = None,
@@ -233,7 +235,7 @@ class KafkaPythonAdapter(Adapter):
 
     # Administration ------------------------------------------------------------------------
 
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create an admin client."""
         access = connection_settings(settings)
         known, ignored = mapped(settings, _ADMIN)
@@ -287,7 +289,9 @@ class KafkaPythonAdapter(Adapter):
         """Set configuration keys of a topic."""
         del timeout_ms
         resource = kafka.admin.ConfigResource("TOPIC", topic, config)
-        self.handles[admin].alter_configs([resource])
+        for results in self.handles[admin].alter_configs([resource]).values():
+            for result in results.values():
+                _raise_text(result)
 
     def list_groups(self, admin: str, timeout_ms: int = 0) -> None:
         """List the groups."""
@@ -298,17 +302,15 @@ class KafkaPythonAdapter(Adapter):
         """Describe a group; raise the error of its description."""
         del timeout_ms
         for description in self.handles[admin].describe_groups([group]).values():
-            _raise_code(description.get("error_code", 0))
+            _raise_text(description.get("error"))
 
     def delete_group(self, admin: str, group: str, timeout_ms: int = 0) -> None:
-        """Delete a group."""
+        """Delete a group; kafka-python returns the names of errors."""
         del timeout_ms
-        results = self.handles[admin].delete_groups([group])
-        for result in results.values() if isinstance(results, dict) else dict(results).values():
-            if isinstance(result, Exception):
-                raise result
-            if isinstance(result, type) and result is not kafka.errors.NoError:
-                raise result()
+        for result in self.handles[admin].delete_groups([group]).values():
+            error = getattr(kafka.errors, str(result), None)
+            if error is not None and error is not kafka.errors.NoError:
+                raise error()
 
     def delete_records(
         self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = 5_000
@@ -324,7 +326,7 @@ class KafkaPythonAdapter(Adapter):
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:  # noqa: A002
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
         """Close a client; one that does not is ended by force."""
         handle = self.handles.pop(id)
         began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
@@ -365,6 +367,13 @@ def _error_class(code: int) -> type[Exception]:
 def _raise_code(code: int) -> None:
     if code:
         raise _error_class(code)()
+
+
+def _raise_text(text: str | None) -> None:
+    """Raise an error of which the library returns the text."""
+    match = _ERROR.match(text or "")
+    if match is not None:
+        raise _error_class(int(match[1]))(match[2])
 
 
 if __name__ == "__main__":
