@@ -81,7 +81,14 @@ def node_adapter(name: str) -> list[str]:
     sources = _SOURCES / "node"
     files = [path for path in sources.iterdir() if path.is_file()]
 
-    program = _npm_ci("atlas-node", files) / f"{name}.mjs"
+    modules = _npm_ci("atlas-node-modules", [path for path in files if path.suffix == ".json"])
+
+    def copy(folder: Path) -> None:
+        for path in files:
+            shutil.copy(path, folder)
+        (folder / "node_modules").symlink_to(modules / "node_modules")
+
+    program = cached_folder(f"atlas-node-{digest(files)}", copy) / f"{name}.mjs"
     return [_node(), f"--max-old-space-size={_NODE_HEAP_MB}", str(program)]
 
 

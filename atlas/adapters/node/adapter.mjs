@@ -136,6 +136,20 @@ export class Adapter {
     reported.finally(() => this.#pending.delete(reported));
   }
 
+  /**
+   * Returns a function that calls `send` when the call before has ended, as users do who wait for each. Who sets
+   * `max_in_flight` gets calls beside each other, whose records these libraries may store in another order.
+   */
+  static inOrder(settings) {
+    if (settings.get("max_in_flight") > 1) return (send) => send();
+    let last = Promise.resolve();
+    return (send) => {
+      const sent = last.then(send);
+      last = sent.catch(() => {});
+      return sent;
+    };
+  }
+
   async #carryOut(command) {
     const { command: name, id } = command;
     switch (name) {
@@ -163,6 +177,7 @@ export class Adapter {
       this.#opened.set(id, await this.create[name](this.#servers, settings, command));
       return { ignored: settings.ignored };
     }
+    if (name === "commit_transaction" || name === "abort_transaction") await Promise.all(this.#pending);
     const opened = this.#opened.get(command.producer ?? command.consumer ?? command.admin);
     const other = this.#opened.get(command.consumer);
     if (opened === undefined) {

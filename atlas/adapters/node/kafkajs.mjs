@@ -32,13 +32,14 @@ function open(servers, settings) {
 }
 
 class Producer {
-  constructor(producer, sending) {
-    Object.assign(this, { producer, sending });
+  constructor(producer, sending, inOrder) {
+    Object.assign(this, { producer, sending, inOrder });
   }
 
   send({ n, topic, partition, key, value }) {
     const messages = [{ partition, key, value }];
-    const sent = (this.transaction ?? this.producer).send({ topic, messages, ...this.sending });
+    const sender = this.transaction ?? this.producer;
+    const sent = this.inOrder(() => sender.send({ topic, messages, ...this.sending }));
     adapter.report(n, sent.then(([result]) => result?.baseOffset));
   }
 
@@ -87,7 +88,7 @@ async function openProducer(servers, settings) {
     }),
   });
   await producer.connect();
-  return new Producer(producer, sending);
+  return new Producer(producer, sending, Adapter.inOrder(settings));
 }
 
 // kafkajs pushes batches; here they wait until they are polled.

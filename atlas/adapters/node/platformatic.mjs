@@ -43,13 +43,14 @@ function connection(servers, settings) {
 }
 
 class Sender {
-  constructor(producer) {
-    this.producer = producer;
+  constructor(producer, inOrder) {
+    Object.assign(this, { producer, inOrder });
   }
 
   send({ n, topic, partition, key, value }) {
     const messages = [{ topic, partition, key: key ?? undefined, value: value ?? undefined }];
-    const sent = (this.transaction ?? this.producer).send({ messages });
+    const sender = this.transaction ?? this.producer;
+    const sent = this.inOrder(() => sender.send({ messages }));
     adapter.report(n, sent.then(({ offsets }) => offsets?.[0]?.offset));
   }
 
@@ -98,7 +99,7 @@ async function openProducer(servers, settings) {
   if (options.transactionalId !== undefined) options.idempotent = true;
   const producer = new Producer({ ...connection(servers, settings), ...options, serializers: stringSerializers });
   if (options.transactionalId !== undefined) await producer.initIdempotentProducer({});
-  return new Sender(producer);
+  return new Sender(producer, Adapter.inOrder(settings));
 }
 
 class Reader {
