@@ -26,6 +26,7 @@ type place struct {
 
 var (
 	clients = map[string]*kgo.Client{}
+	cancels = map[string]context.CancelFunc{}
 	groups  = map[string]string{}     // of consumers that are members of a group, not of a share group
 	polled  = map[place]*kgo.Record{} // what a share group may acknowledge
 	franz   = adapter.Client{
@@ -92,31 +93,30 @@ func describe(err error) (string, string) {
 	return adapter.Name(err, names), "unknown"
 }
 
-func begin(ctx context.Context) {
-	closed := make(chan struct{})
-	for _, client := range clients {
-		go func() { client.CloseAllowingRebalance(); closed <- struct{}{} }()
-	}
-	for range clients {
-		select {
-		case <-closed:
-		case <-ctx.Done():
-		}
+func begin(context.Context) {
+	for id, client := range clients {
+		cancels[id]()
+		go client.CloseAllowingRebalance()
 	}
 	clear(clients)
+	clear(cancels)
 	clear(groups)
 	clear(polled)
 }
 
 func open(c *command, opts []kgo.Opt) (*kgo.Client, error) {
+	ctx, cancel := context.WithCancel(context.Background())
 	opts = append(opts,
+		kgo.WithContext(ctx),
 		kgo.SeedBrokers(strings.Split(c.Bootstrap, ",")...),
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)))
 	client, err := kgo.NewClient(append(opts, connectionOpts(c.Settings)...)...)
-	if err == nil {
-		clients[c.ID] = client
+	if err != nil {
+		cancel()
+		return nil, err
 	}
-	return client, err
+	clients[c.ID], cancels[c.ID] = client, cancel
+	return client, nil
 }
 
 func openProducer(ctx context.Context, c *command) (fields, error) {
@@ -224,7 +224,8 @@ func acknowledge(_ context.Context, c *command) (fields, error) {
 }
 
 func closeClient(ctx context.Context, c *command) (fields, error) {
-	client := clients[c.ID]
+	client, cancel := clients[c.ID], cancels[c.ID]
 	delete(clients, c.ID)
-	return nil, adapter.Within(ctx, func() error { client.CloseAllowingRebalance(); return nil })
+	delete(cancels, c.ID)
+	return nil, adapter.Within(ctx, func() error { client.CloseAllowingRebalance(); cancel(); return nil })
 }
