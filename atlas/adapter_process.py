@@ -75,7 +75,7 @@ class AdapterProcess:
         try:
             self._process.stdin.write(json.dumps(command).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # ValueError after `kill`
             return
 
     def next_event(self, timeout_s: float) -> Mapping[str, Any] | None:

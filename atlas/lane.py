@@ -63,6 +63,7 @@ class Lane:
         Raises:
             KeyError: there is no such client.
         """
+        self.client = client
         self._client = CLIENTS[client]
         self._clusters = Clusters()
         self._adapter: AdapterProcess | None = None
@@ -148,6 +149,7 @@ class _Run:
         self._deliveries: list[Delivery] = []
         self._marks = _Marks()
         self._offset_ms = 0.0
+        self._last_ended_ms = 0.0
         self._has_happened: bool | None = None
         self.is_lost = False
         self.has_crashed = False
@@ -155,6 +157,7 @@ class _Run:
         self.started_ms = clock.wall_ms()
         self._cluster_began_ms = 0
         self._first_number = 0
+        self._moves: list[tuple[int, int]] = []
 
     # Commands --------------------------------------------------------------------------------
 
@@ -164,6 +167,7 @@ class _Run:
         arguments = {"bootstrap": servers, "experiment": self._experiment.situation.id}
         self._ask(Step("begin", arguments, "close", _BEGIN_MS))
         self._commands.clear()
+        self._last_ended_ms = 0.0
         self.began_ms = clock.now_ms()
         self._cluster_began_ms = self._cluster.now_ms()
         self._first_number = self._cluster.last_request_number() + 1
@@ -179,7 +183,8 @@ class _Run:
     def _advance_after(self, fault: Any, seconds: float) -> None:
         try:
             fault.wait(timeout_s=self._experiment.limit_s)
-            self._cluster.advance(seconds=seconds)
+            now_ms = self._cluster.advance(seconds=seconds)
+            self._moves.append((now_ms, round(seconds * 1000)))
         except (ControlError, TimeoutError, OSError, RuntimeError):
             return  # the experiment is over
 
@@ -228,7 +233,8 @@ class _Run:
         """Send a command, and wait for its end."""
         number = len(self._commands) + 1
         begun = clock.now_ms()
-        sent_ms = float(begun - self.began_ms)
+        # The two clocks differ by the time of a message: no command is sent before the last ended.
+        sent_ms = max(float(begun - self.began_ms), self._last_ended_ms)
         command = Command(number, step.name, step.arguments, step.phase, sent_ms)
         limit_ms = (step.timeout_ms or _AT_ONCE_MS) + GRACE_MS
         left_ms = self.began_ms + self._experiment.limit_s * 1000 - begun
@@ -241,7 +247,8 @@ class _Run:
             if event.get("n") == number:
                 if step.name == "begin":
                     self._offset_ms = float(event["at_ms"])
-                command = _ended(command, event, self._at_ms(event))
+                command = _ended(command, event, max(self._at_ms(event), sent_ms))
+                self._last_ended_ms = command.ended_ms or 0.0
                 break
             self._take(event)
         if command.ended_ms is None:
@@ -285,6 +292,12 @@ class _Run:
             deliveries=tuple(self._deliveries),
             requests=self._requests(),
             records=self._records(),
+            log_starts={
+                (topic.name, partition.partition): partition.log_start_offset
+                for topic in self._cluster.topics()
+                for partition in topic.partitions
+                if partition.log_start_offset
+            },
             is_usable=self.session.is_usable,
             connections_left=connections,
             has_crashed=self.has_crashed,
@@ -310,13 +323,17 @@ class _Run:
         return tuple(
             seen_request(
                 request,
-                self._cluster_began_ms,
+                self._cluster_began_ms + self._moved_ms(request.received_ms),
                 self._marks.phase_of(request.number),
                 produced.get(request.number, ()),
             )
             for request in found
             if request.number >= self._first_number
         )
+
+    def _moved_ms(self, received_ms: int) -> int:
+        """Return by how much the clock had been moved then."""
+        return sum(moved_ms for now_ms, moved_ms in self._moves if received_ms >= now_ms)
 
     def _records(self) -> tuple[StoredRecord, ...]:
         return tuple(
