@@ -109,7 +109,7 @@ def reported_outcome(observation: Observation, expected: int) -> tuple[str, str 
 
     It is `nothing` if a call did not return, if a record has no outcome, or if a consumer was
     silent about records that it did not return. In a transaction the errors of its own calls come
-    before those of its records.
+    before those of its records, and records that it discards because of an abort are no errors.
     """
     commands = [
         command
@@ -132,7 +132,7 @@ def reported_outcome(observation: Observation, expected: int) -> tuple[str, str 
     for delivery in observation.deliveries:
         if delivery.send in numbers:
             deliveries.setdefault(delivery.send, delivery)
-            if delivery.error is not None:
+            if delivery.error is not None and not _is_aborted(delivery, commands):
                 kind = delivery.error_class or "unknown"
                 errors.append((has_transactions, delivery.at_ms, delivery.error, kind))
     is_silent = any(
@@ -150,6 +150,16 @@ def reported_outcome(observation: Observation, expected: int) -> tuple[str, str 
     if is_silent or (has_polled and polled < expected and not errors):
         return "nothing", error, error_class
     return error_class or "success", error, error_class
+
+
+def _is_aborted(delivery: Delivery, commands: Sequence[Command]) -> bool:
+    """Return whether a record was discarded because its caller has aborted the transaction."""
+    return any(
+        command.name == "abort_transaction"
+        and command.number > delivery.send
+        and command.sent_ms <= delivery.at_ms
+        for command in commands
+    )
 
 
 def _outcome_ms(observation: Observation) -> float | None:

@@ -5,42 +5,18 @@
 `ControllerApis`); the reactions are those of the Java client's handlers.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-RETRY = "retry"
-FAIL = "fail"
-ABORT = "abort"
-FENCE = "fence"
-REJOIN = "rejoin"
-NEW_SESSION = "new session"
-GO_ON = "go on"
-
-AT_ONCE_AND_FOR_EVER = ("once", "always")
-
-
-class Rules(NamedTuple):
-    """The errors of an API, by the reaction that they need.
-
-    `handler` is the class of Kafka's Java client that decides, below `clients/`. `is_also_for_ever`
-    has the reactions for which the situation that never ends is worth a file. `also` has APIs that
-    get the same rule, for clients that use an older one. `before` are rules that bring the client
-    to the request.
-    """
-
-    api: str
-    area: str
-    workload: str
-    errors: dict[str, str]
-    handler: str = ""
-    arguments: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    records: int = 0
-    is_also_for_ever: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    before: tuple[dict[str, Any], ...] = ()
-    cluster: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    suffix: str = ""
-    skip: int = 0
-
+from scripts.atlas_error_rules import (
+    ABORT,
+    FAIL,
+    FENCE,
+    GO_ON,
+    NEW_SESSION,
+    REJOIN,
+    RETRY,
+    Rules,
+)
 
 CONSUMER = "consumer/internals"
 MANAGER = "producer/internals/TransactionManager"

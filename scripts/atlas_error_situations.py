@@ -19,9 +19,9 @@ from scripts.atlas_error_classes import (
     exception_of,
     exception_url,
 )
-from scripts.atlas_error_matrix import (
+from scripts.atlas_error_matrix import ERROR_RULES
+from scripts.atlas_error_rules import (
     ABORT,
-    ERROR_RULES,
     FAIL,
     FENCE,
     GO_ON,
@@ -223,7 +223,7 @@ def expectation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -
     if rules.area == "admin":
         if reaction == RETRY:
             return {"reported": ["success", "retriable"], "usable": True}
-        return {"reported": PERMANENT, "usable": True}
+        return {"reported": NOT_SUCCESS if error in RETRIABLE else PERMANENT, "usable": True}
     if reaction in {RETRY, NEW_SESSION}:
         return {"data": ["kept"], "reported": ["success"], **twice, "usable": True}
     if reaction == REJOIN:

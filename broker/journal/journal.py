@@ -12,7 +12,7 @@ from typing import Any
 from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome, size_of
 from broker.request.context import RequestContext
 from broker.request.session import Peer
-from broker.responses import Close, CompletedResponse, Throttled
+from broker.responses import Beginning, Close, CompletedResponse, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
@@ -151,7 +151,7 @@ class Journal:
                 entry.outcome = Outcome.CLOSED
                 entry.close_reason = response.reason
                 frame = response.response
-            if isinstance(frame, Throttled):
+            if isinstance(frame, Throttled | Beginning):
                 frame = frame.frame
             if frame is None and entry.close_reason is None:
                 entry.outcome = Outcome.NO_RESPONSE

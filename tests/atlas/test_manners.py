@@ -144,6 +144,16 @@ def test_in_a_transaction_the_error_of_the_commit_comes_before_those_of_records(
     assert reported_outcome(seen(commands[:2], [undelivered(2, "fatal")]), 0)[0] == "fatal"
 
 
+def test_records_that_an_abort_discards_are_no_errors() -> None:
+    commands = [
+        command(1, "begin_transaction"),
+        send(2, "0"),
+        command(3, "abort_transaction", sent_ms=8.0, ended_ms=20.0),
+    ]
+    assert reported_outcome(seen(commands, [undelivered(2, at_ms=9.0)]), 0)[0] == "success"
+    assert reported_outcome(seen(commands, [undelivered(2, at_ms=7.0)]), 0)[0] == "retriable"
+
+
 def test_the_outcome_of_a_record_counts_from_its_send() -> None:
     commands = [send(1, "0"), command(2, "send", sent_ms=100.0, topic="orders", value="1")]
     found = manners(seen(commands, [delivered(1, 40.0), delivered(2, 120.0)]), api="Produce")

@@ -4,6 +4,7 @@ import pytest
 
 from broker.faults.rule import fault_rule
 from broker.faults.slow_link import sending_ms
+from broker.journal.lines import Entry
 from broker.responses import CloseManner
 from tests.broker.connection_driver import metadata_frame
 from tests.broker.faults.faulty_clients import Clients, produce_frame
@@ -106,3 +107,15 @@ def test_a_rule_can_be_for_one_listener(listener: str, expected: int) -> None:
     clients = Clients(fault_rule(listener=listener, delay_ms=0))
     clients.send(metadata_frame(1))
     assert clients.dispatcher.faults.rules()[0].fire_count == expected
+
+
+def test_the_journal_keeps_the_whole_response_that_trickles() -> None:
+    clients = Clients(fault_rule(api="Metadata", trickle_bytes=10, trickle_ms=7))
+    journal = clients.dispatcher.journal
+    journal.is_enabled = True
+    clients.send(metadata_frame(2))
+    assert len(clients.written[0]) == 10
+    clients.advance(10_000)
+    (entry,) = [line for line in journal if isinstance(line, Entry)]
+    assert entry.kept_response == clients.written[0]
+    assert clients.bugs == []
