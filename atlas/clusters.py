@@ -14,6 +14,8 @@ CLUSTERS_MAX = 4
 """How many a lane keeps; the one that was not used for longest is stopped."""
 ADVANCE = "advance"
 """The name of the rules that only count, to move the clock."""
+AS_KAFKA = {"num.partitions": 1, "producer.state.batches": 5}
+"""What differs from our defaults: no Kafka has KIP-758 yet, so only situations about it do."""
 _RELEASE_KEY = "broker.api.versions"
 
 
@@ -29,7 +31,7 @@ class Clusters:
         Clients from before get refused connections, so that they are not seen in the next
         experiment.
         """
-        config: dict[str, Any] = {"num.partitions": 1, **situation.config}
+        config: dict[str, Any] = {**AS_KAFKA, **situation.config}
         if situation.release is not None:
             config[_RELEASE_KEY] = situation.release
         users = None
