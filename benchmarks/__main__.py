@@ -74,6 +74,7 @@ PROGRAMS = {
     "followers": "benchmarks.followers",
     "page": "benchmarks.page",
     "scale": "benchmarks.scale",
+    "simulated-time": "benchmarks.simulated_time",
     "replay-hits": "benchmarks.replay_hits",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""

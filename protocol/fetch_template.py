@@ -18,6 +18,8 @@ from protocol.pacing import may_pause
 _CORRELATION_AT = 8
 _EPOCH_BYTES = 4
 _OFFSET_BYTES = 8
+_NO_SESSION = bytes(4)
+"""The session id, which precedes the epoch, of a request without a session."""
 
 
 class FetchTemplate(NamedTuple):
@@ -48,12 +50,15 @@ class FetchTemplate(NamedTuple):
             return None
         if version < LEADER_EPOCH_VERSION_MIN:
             return None
+        epoch_at = body_at + session_epoch_at(version)
+        if buffer[epoch_at - len(_NO_SESSION) : epoch_at] == _NO_SESSION:
+            return None  # as all requests of many clients: it is not read twice
         request = read_fetch(version, buffer, body_at, end)
         if request is None or request.session_id <= 0 or request.session_epoch <= 0:
             return None
         frame_at = start - SIZE_BYTES
         changing = [(frame_at + _CORRELATION_AT, "i", 4)]
-        changing.append((body_at + session_epoch_at(version), "i", _EPOCH_BYTES))
+        changing.append((epoch_at, "i", _EPOCH_BYTES))
         for topic in request.topics:
             positions = topic.partitions.offset_positions()
             changing += [(position, "q", _OFFSET_BYTES) for position in positions]

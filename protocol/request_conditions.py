@@ -4,7 +4,8 @@ A path has the names of Kafka's schema in snake case, as in the journal, such as
 `topics[].partitions[].partition_index`. `[]` stands for any element of an array. Conditions whose
 paths begin alike are about one element: `topics[].name` and `topics[].partitions[]` fit a request
 that names such a partition of such a topic. A field that the version of the request lacks fits no
-condition, and neither does a value that the journal hides.
+condition, and neither does a value that the journal hides. The name of a topic is looked up if the
+request has its id instead.
 
 A condition is a value, `{"matches": ...}` with an expression of RE2 for the whole text,
 `{"min": ..., "max": ...}` for a number, or a list of these, of which one has to fit. Values have
@@ -14,6 +15,7 @@ the form of `protocol/field_values.py`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -29,6 +31,7 @@ from protocol.json_view import (
 from protocol.message_schema import is_ever_nullable, schema_of
 from protocol.pacing import may_pause, paced
 from protocol.regular_expressions import full_match, regex_problem
+from protocol.request_targets import TOPIC_ID, TopicNames, may_be_an_id, topic_of
 from protocol.suggestions import did_you_mean
 
 CONDITIONS_MAX = 32
@@ -41,6 +44,19 @@ _MATCHES, _MIN, _MAX = "matches", "min", "max"
 
 Test = Callable[[Any], bool]
 """Returns whether the value of a field fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What conditions depend on beside a request.
+
+    Attributes:
+        may_show: returns whether a condition may depend on the value of a configuration.
+        topic_name: returns the name of a topic id.
+    """
+
+    may_show: MayShow
+    topic_name: TopicNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,8 @@ class Node:
 
     declared: Any = None
     is_element: bool = False
+    topic_id: Any = None
+    """The field beside it with the id of the topic, if the field has the name of one."""
     is_config_value: bool = False
     tests: list[Test] = field(default_factory=list)
     children: dict[str, "Node"] = field(default_factory=dict)
@@ -96,6 +114,23 @@ class Node:
     def child(self, array: str) -> "Node | None":
         """Return the conditions on an element of an array, or None."""
         return self.children.get(array + _ELEMENT)
+
+    def is_in(self, api_version: int) -> bool:
+        """Return whether a request of this version has the field, or an id in its place."""
+        return self.declared.for_version_q(api_version) or (
+            self.topic_id is not None and self.topic_id.for_version_q(api_version)
+        )
+
+    def values_in(self, held: Any, api_version: int, topic_name: TopicNames) -> list[Any]:
+        """Return the values of the field in a struct: its own, and the name of a topic's id."""
+        if isinstance(held, Mapping):
+            return [held[self.declared.name]]
+        own = self.declared.for_version_q(api_version)
+        values = [getattr(held, self.declared.name)] if own else []
+        topic = None if self.topic_id is None else topic_of(held)
+        if isinstance(topic, UUID) and (name := topic_name(topic)) is not None:
+            values.append(name)
+        return values
 
 
 class Conditions:
@@ -122,13 +157,14 @@ class Conditions:
             name = part.removesuffix(_ELEMENT)
             found = fields.get(name)
             if found is None:
-                raise ValueError(f"{path}: {_absence(name, fields)}")
+                raise ValueError(f"{path}: {self._absence(path, name, fields)}")
             if name in SECRET_FIELDS:
                 raise ValueError(f"{path}: no rule may depend on it, it is a secret")
             is_element = part.endswith(_ELEMENT)
             if is_element and not found.is_array():
                 raise ValueError(f"{path}: {name} is no array, leave out {_ELEMENT}")
-            node = node.children.setdefault(part, Node(found, is_element))
+            topic_id = fields[TOPIC_ID] if may_be_an_id(name, fields) else None
+            node = node.children.setdefault(part, Node(found, is_element, topic_id))
             node.is_config_value = name == "value" and "name" in fields
             fields = _children(found) if is_element or not found.is_array() else {}
             may_be_whole = condition is None and number == len(parts)
@@ -141,17 +177,26 @@ class Conditions:
             raise ValueError(f"{path}: is never null")
         node.tests.append(_test(node, condition, path))
 
+    def _absence(self, path: str, name: str, fields: Mapping[str, Any]) -> str:
+        """Say that a path has an unknown name, beside which there are `fields`, and suggest one."""
+        known = paths_of(self._api_key)
+        alike = [one for one in known if _name_of(one) == _name_of(path)]
+        if alike:
+            hint = did_you_mean(path, alike) or f"; did you mean {alike[0]}?"
+        else:
+            hint = did_you_mean(*((name, fields) if name == _name_of(path) else (path, known)))
+        if not fields:
+            return f"there is no {name}, the field before it has no fields{hint}"
+        return f"there is no {name}{hint or '; there are ' + ', '.join(fields)}"
+
     def is_in(self, api_version: int) -> bool:
         """Return whether a request of this version has all of the fields."""
-        return all(node.declared.for_version_q(api_version) for node in _nodes(self.root))
+        return all(node.is_in(api_version) for node in _nodes(self.root))
 
     @may_pause
-    def fits(self, message: Any, may_show: MayShow) -> bool:
-        """Return whether a decoded request fits all conditions.
-
-        `may_show` returns whether a condition may depend on the value of a configuration.
-        """
-        return fits_struct(message, self.root, message.version, may_show)
+    def fits(self, message: Any, knowledge: Knowledge) -> bool:
+        """Return whether a decoded request fits all conditions."""
+        return fits_struct(message, self.root, message.version, knowledge)
 
 
 def _nodes(node: Node) -> Iterator[Node]:
@@ -172,15 +217,29 @@ def pattern_count(conditions: Mapping[str, Any]) -> int:
 
 def paths_to(api_key: ApiKey, name: str) -> list[str]:
     """Return the paths of all fields with this name in the requests of an API."""
-    return list(_paths(schema_of(messages.request_class(api_key)).fields, name))
+    return [path for path in paths_of(api_key) if _name_of(path) == name]
 
 
-def _paths(fields: Mapping[str, Any], name: str) -> Iterator[str]:
+def paths_of(api_key: ApiKey) -> list[str]:
+    """Return the paths of all fields in the requests of an API on which there may be conditions.
+
+    Of a struct or an array of structs these are those of its fields.
+    """
+    return list(_paths(schema_of(messages.request_class(api_key)).fields))
+
+
+def _paths(fields: Mapping[str, Any]) -> Iterator[str]:
     for found in fields.values():
         part = found.name + (_ELEMENT if found.is_array() else "")
-        if found.name == name:
+        inner = _children(found)
+        yield from (f"{part}.{rest}" for rest in _paths(inner))
+        if not inner and found.name not in SECRET_FIELDS:
             yield part
-        yield from (f"{part}.{rest}" for rest in _paths(_children(found), name))
+
+
+def _name_of(path: str) -> str:
+    """Return the name of the last field of a path."""
+    return path.rpartition(".")[2].removesuffix(_ELEMENT)
 
 
 def _children(found: Any) -> Mapping[str, Any]:
@@ -200,13 +259,6 @@ def _is_records(node: Node) -> bool:
 def _may_be_null(node: Node) -> bool:
     is_of_summary = isinstance(node.declared, _SummaryField)
     return not node.is_element and not is_of_summary and is_ever_nullable(node.declared)
-
-
-def _absence(name: str, fields: Mapping[str, Any]) -> str:
-    if not fields:
-        return f"there is no {name}, the field before it has no fields"
-    hint = did_you_mean(name, fields) or f"; there are {', '.join(fields)}"
-    return f"there is no {name}{hint}"
 
 
 def _test(node: Node, condition: Any, path: str) -> Test:
@@ -261,35 +313,29 @@ def _pattern_test(condition: Mapping[str, Any], kind: str, path: str) -> Test:
 
 @may_pause
 def fits_struct(
-    held: Any, node: Node, api_version: int, may_show: MayShow, without: Sequence[str] = ()
+    held: Any, node: Node, api_version: int, knowledge: Knowledge, without: Sequence[str] = ()
 ) -> bool:
     """Return whether a struct fits the children of a node, but for those of the arrays `without`.
 
     `held` is a decoded message or struct, or an object of a summary.
     """
-    is_summary = isinstance(held, Mapping)
     for child in node.children.values():
-        name = child.declared.name
-        if name in without:
+        if child.declared.name in without:
             continue
-        if not child.declared.for_version_q(api_version):
+        if not child.is_in(api_version):
             return False
-        if child.is_config_value and not may_show(str(getattr(held, "name", ""))):
+        if child.is_config_value and not knowledge.may_show(str(getattr(held, "name", ""))):
             return False
-        value = held[name] if is_summary else getattr(held, name)
-        if not child.is_element:
-            if not fits_value(value, child, api_version, may_show):
-                return False
-        elif not any(
-            fits_value(element, child, api_version, may_show) for element in paced(value or ())
-        ):
+        values = child.values_in(held, api_version, knowledge.topic_name)
+        elements = (values[0] or ()) if child.is_element else values
+        if not any(fits_value(value, child, api_version, knowledge) for value in paced(elements)):
             return False
     return True
 
 
 @may_pause
 def fits_value(
-    held: Any, node: Node, api_version: int, may_show: MayShow, without: Sequence[str] = ()
+    held: Any, node: Node, api_version: int, knowledge: Knowledge, without: Sequence[str] = ()
 ) -> bool:
     """Return whether the value of a field, or one of its elements, fits a node."""
     if not all(test(held) for test in node.tests):
@@ -298,4 +344,4 @@ def fits_value(
         return True
     if node.has_summary:
         held = batch_summaries(bytes(held or b""))
-    return held is not None and fits_struct(held, node, api_version, may_show, without)
+    return held is not None and fits_struct(held, node, api_version, knowledge, without)

@@ -5,7 +5,7 @@ of DescribeConfigs and AlterConfigs is a topic if its type is TOPIC. Other resou
 entities are no targets. The journal, fault rules and hooks use this module.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -20,6 +20,8 @@ TARGET_NAMES = ("topic", "partition", "group", "transactional_id")
 
 TopicNames = Callable[[UUID], str | None]
 """Returns the name of a topic id, or None if there is no such topic (any more)."""
+
+TOPIC_ID = "topic_id"
 
 _TOPIC_ARRAYS = (
     "topics",
@@ -63,17 +65,11 @@ class RequestTargets:
 
     def topic_names(self, topic_name: TopicNames) -> set[str]:
         """Return the topics by name; an id without a name becomes its text."""
-        return {
-            topic if isinstance(topic, str) else topic_name(topic) or str(topic)
-            for topic in self.topics
-        }
+        return {name_of_topic(topic, topic_name) or str(topic) for topic in self.topics}
 
     def with_topic_names(self, topic_name: TopicNames) -> "RequestTargets":
         """Replace topic ids by names, and leave out the ids that have none."""
-        named = (
-            (topic if isinstance(topic, str) else topic_name(topic), index)
-            for topic, index in self.partitions
-        )
+        named = ((name_of_topic(topic, topic_name), index) for topic, index in self.partitions)
         partitions = frozenset((name, index) for name, index in named if name is not None)
         return RequestTargets(partitions, self.groups, self.transactional_ids)
 
@@ -139,8 +135,21 @@ def topic_of(entry: Any) -> str | UUID | None:
     for name in _values(entry, *_TOPIC_FIELDS):
         if name:
             return name
-    topic_id: UUID | None = next(_values(entry, "topic_id"), None)
+    topic_id: UUID | None = next(_values(entry, TOPIC_ID), None)
     return None if topic_id == _NO_ID else topic_id
+
+
+def name_of_topic(topic: str | UUID | None, topic_name: TopicNames) -> str | None:
+    """Return the name of a topic that a request names, by name or by id; None if it has none."""
+    return topic_name(topic) if isinstance(topic, UUID) else topic
+
+
+def may_be_an_id(field_name: str, siblings: Container[str]) -> bool:
+    """Return whether a field names a topic that a request may name by its id instead.
+
+    `siblings` are the fields beside it.
+    """
+    return field_name in _TOPIC_FIELDS and TOPIC_ID in siblings
 
 
 def partition_of(entry: Any) -> int | None:

@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import enum
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +31,17 @@ CLIENT_NAMES = {
     "java/*/src/main/java/**/*.java": r"^ +public (?:static )?[\w<>\[\], .?]+ (?P<name>\w+)\(",
     "node/src/*ts": (
         r"^(?:export (?:async )?(?:function|const|class|interface|type) |  (?:static )?(?:async )?)"
-        r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?(?:\(.*\): .*\{$|(?= [={]))"
+        r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?"
+        r"(?:\(.*\): .*\{$|\(\{?\n(?: {2,}.*\n)+? {0,2}[)}].*: .*\{$|(?= [={]))"
     ),
     "rust/src/*.rs": r"^\s*pub (?:fn|struct|enum|trait|type) (?P<name>\w+)",
 }
-_GENERATED = re.compile("generated|_test|admin_schema")
+_GENERATED = re.compile("generated|_test|admin_schema|admin_operations|port_methods")
+# Names from which the methods of a package are generated, and the owner of those of a cluster.
+CLIENT_TABLES = {
+    "java": ("java/mock-kafka/methods.json", "ClusterMethods"),
+    "node": ("node/methods.json", "mock_kafka"),
+}
 
 
 def python_stub() -> str:
@@ -109,7 +116,21 @@ def names() -> list[str]:
             for match in re.finditer(declaration, path.read_text("utf-8"), re.MULTILINE):
                 owner = match.groupdict().get("owner") or path.stem
                 found.add(f"client {pattern.partition('/')[0]}: {owner}.{match['name']}")
+    for language, (file, owner) in CLIENT_TABLES.items():
+        table = json.loads((ROOT / "clients" / file).read_text("utf-8"))
+        found |= {f"client {language}: {name}" for name in _table_names(table, owner)}
     return sorted(found)
+
+
+def _table_names(table: dict[str, Any], owner: str) -> Iterator[str]:
+    """Yield the names of a table: its classes alone, and its methods behind their owner."""
+    for section in ("types", "errors", "reports", "records"):
+        yield from table.get(section, ())
+    yield from (f"{owner}.{name}" for name in (*table["rules"], *table["methods"]))
+    for name, row in table["resources"].items():
+        yield from (f"{name}.{each}" for each in (*row["reads"], *row["methods"]))
+    for name, fields in table.get("options", {}).items():
+        yield from (f"{name}.{each}" for each in fields)
 
 
 def _options(parser: argparse.ArgumentParser, line: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ DEVELOPMENT = "dev"
 """The version of the pages of a checkout."""
 LATEST = "latest"
 """A copy of the newest release, for links from elsewhere."""
+_RELEASE_TAG = re.compile(r"v\d+\.\d+\.\d+")
 _REDIRECT = """\
 <!doctype html>
 <html lang="en">
@@ -105,6 +107,18 @@ def checkout(repository: Path, tag: str, folder: Path) -> None:
         tar.extractall(folder, filter="data")
 
 
+def release_tags(repository: Path) -> list[str]:
+    """Return the tags of all releases of a repository, the newest first, such as `v1.1.0`."""
+    done = subprocess.run(
+        ["git", "tag", "--list", "v*"],
+        cwd=repository,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return sorted(filter(_RELEASE_TAG.fullmatch, done.stdout.split()), key=_age)
+
+
 def build_all(source: Path, tags: list[str], site: Path) -> list[str]:
     """Build a checkout, and each of its tags as a version of its own.
 
@@ -143,10 +157,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "site", help="the folder (site)")
     parser.add_argument("--port", type=int, default=8000, help="of serve (8000)")
     parser.add_argument("--tags", nargs="*", default=[], help="releases, each a version beside dev")
+    parser.add_argument("--releases", action="store_true", help="all releases that have a tag")
     given = parser.parse_args(arguments)
+    tags = release_tags(ROOT) if given.releases else given.tags
     with tempfile.TemporaryDirectory() as folder:
         try:
-            external = build_all(ROOT, given.tags, Path(folder) if given.check else given.out)
+            external = build_all(ROOT, tags, Path(folder) if given.check else given.out)
         except SiteError as error:
             print(error, file=sys.stderr)
             return 1

@@ -11,6 +11,7 @@ import io
 import os
 import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -26,6 +27,7 @@ from pathlib import Path
 import zstandard
 
 from scenarios.maven import fetch_jars
+from scripts.module_archive import READERS, archive_modules
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAUNCHER = REPOSITORY / "scripts" / "launcher"
@@ -48,6 +50,8 @@ class System:
     jar_sha256: str
     python: str = "bin/python3.14"
     library: str = "lib/python3.14"
+    first_modules: str = "lib/python314.zip"
+    """The zip file that Python imports from first."""
     suffix: str = ""
     left_out: tuple[str, ...] = ()
     """Starts of names of modules that need what only the machine had that built this Python."""
@@ -76,6 +80,7 @@ SYSTEMS = {
         "3291bf3d8f405335ac21dbe55780521fdfd295b0f9f43f7e6e8c55bedd709cb3",
         python="python.exe",
         library="lib",
+        first_modules="python314.zip",
         suffix=".exe",
     ),
 }
@@ -117,12 +122,14 @@ LEFT_OUT_PACKAGES = (
     "bin",
     "Scripts",
     "*/tests",
+    "*.dist-info/sboms",
     "markdown_it*",
     "mdurl*",
     "pycparser*",
     "pygments*",
+    "zstandard/_cffi.*",
 )
-"""Folders of site-packages: what rich needs for text that we do not show, and the like."""
+"""Paths in site-packages: what rich needs for text that we do not show, and the like."""
 LEFT_OUT_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".pxd", ".pxi", ".pyi", ".pyx", ".typed"}
 LEFT_OUT_RECORDS = {
     "INSTALLER",
@@ -218,8 +225,8 @@ def install_packages(system: System, content: Path, temporary: Path) -> None:
     shutil.rmtree(site_packages / "bin", ignore_errors=True)
     run(*install, "--no-deps", "--no-index", *wheels.iterdir())
     for pattern in LEFT_OUT_PACKAGES:
-        for folder in site_packages.glob(pattern):
-            shutil.rmtree(folder)
+        for path in site_packages.glob(pattern):
+            path.unlink() if path.is_file() else shutil.rmtree(path)
     for path in site_packages.rglob("*"):
         if path.suffix in LEFT_OUT_SUFFIXES or path.name in LEFT_OUT_RECORDS:
             path.unlink()
@@ -227,7 +234,11 @@ def install_packages(system: System, content: Path, temporary: Path) -> None:
         "import sys\n\nfrom mock_kafka.cli import main\n\nsys.exit(main())\n"
     )
     strip_symbols(content)
-    compile_modules(python, content, site_packages / "mock_kafka" / "isolated_launcher.py")
+    for path in READERS.glob("*.py"):
+        shutil.copy(path, content / system.library)
+    launcher = site_packages / "mock_kafka" / "isolated_launcher.py"
+    compile_modules(python, content, launcher)
+    archive_modules(content / system.library, content / system.first_modules, [launcher])
 
 
 def strip_symbols(content: Path) -> None:
@@ -237,9 +248,7 @@ def strip_symbols(content: Path) -> None:
 
 
 def compile_modules(python: Path, content: Path, launcher: Path) -> None:
-    """Replace sources by compiled modules: half as many files are unpacked.
-
-    Tracebacks have names and numbers of lines, without their text.
+    """Replace sources by compiled modules: tracebacks have numbers of lines without their text.
 
     Args:
         python: what compiles.
@@ -302,13 +311,14 @@ def compile_launcher(system: System, archive: Path, out: Path) -> Path:
     """Compile the program around an archive into the folder `out`, and return its path."""
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     target = REPOSITORY / "build" / "launcher"
+    cargo_home = os.environ.get("CARGO_HOME", Path.home() / ".cargo")
     environment = {
         "MOCK_KAFKA_CONTENT": str(archive),
         "MOCK_KAFKA_CONTENT_NAME": f"{version()}-{digest[:16]}",
         "MOCK_KAFKA_CONTENT_PYTHON": system.python,
         "CARGO_TARGET_DIR": str(target),
         # No folder of this machine in messages of panics.
-        "RUSTFLAGS": f"--remap-path-prefix={Path.home()}=home",
+        "RUSTFLAGS": f"--remap-path-prefix={cargo_home}=cargo",
     }
     run(
         *("cargo", "build", "--release", "--locked", "--quiet"),
@@ -358,17 +368,27 @@ def start_s(program: Path, cache: Path) -> float:
     return taken_s
 
 
+def median_starts_s(program: Path) -> tuple[float, float]:
+    """Return the medians of ten first starts, each with an empty cache, and of ten later ones."""
+    first, later = [], []
+    for _ in range(10):
+        with tempfile.TemporaryDirectory() as cache:
+            first.append(start_s(program, Path(cache)))
+            later.append(start_s(program, Path(cache)))
+    return statistics.median(first), statistics.median(later)
+
+
 def main() -> None:
     """Build the program, and print its size and how long it takes to start."""
     parser = argparse.ArgumentParser(prog="scripts/executable", description=__doc__)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "dist", help="a folder")
+    parser.add_argument("--measure", type=Path, metavar="FILE", help="one that is built already")
     options = parser.parse_args()
-    program = build(options.out)
-    with tempfile.TemporaryDirectory() as cache:
-        first_s = start_s(program, Path(cache))
-        later_s = min(start_s(program, Path(cache)) for _ in range(5))
+    program = options.measure.resolve() if options.measure else build(options.out)
+    first_s, later_s = median_starts_s(program)
     size_mb = program.stat().st_size / 1e6
-    print(f"{program}: {size_mb:.1f} MB; serves after {first_s:.2f} s, later {later_s:.2f} s")
+    print(f"{program}: {size_mb:.1f} MB")
+    print(f"It serves {first_s:.2f} s after its first start, and {later_s:.2f} s after later ones.")
 
 
 if __name__ == "__main__":

@@ -10,36 +10,39 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scripts import documentation_site
 from scripts.executable_build import build as build_executable
-from scripts.executable_build import start_s, version
+from scripts.executable_build import version
 from scripts.release_version import ROOT, ReleaseError, notes
 from tests.clients import java_package, node_package, test_go
 
 FIRST_PYTHON_TEST = re.compile(r"```python\n(from kafka import .*?)```", re.DOTALL)
 FIRST_NODE_TEST = re.compile(r"```js\n(// orders\.test\.mjs\n.*?)```", re.DOTALL)
+FIRST_GO_TEST = re.compile(r"```go\n(package .*?)```", re.DOTALL)
+FIRST_RUST_TEST = re.compile(r"```rust\n(.*?)```", re.DOTALL)
+CARGO_COMMAND = re.compile(r"^\$ cargo (add .*)$", re.MULTILINE)
 TEST_TOOLS = ("iniconfig", "kafka-python", "packaging", "pluggy", "pygments", "pytest")
-FIRST_GO_TEST = """\
-package shop
+FIRST_EXECUTABLE_TEST = """\
+import sys
+from kafka import KafkaConsumer, KafkaProducer
+from mock_kafka import MockKafka
 
-import (
-	"testing"
-
-	"{path}/mockkafka"
-)
-
-func TestAnOrderIsStored(t *testing.T) {{
-	if mockkafka.Version != "{version}" {{
-		t.Fatal(mockkafka.Version)
-	}}
-	kafka := mockkafka.Start(t)
-	if topics := kafka.Topics(); len(topics) != 0 {{
-		t.Errorf("topics: %v", topics)
-	}}
-}}
+with MockKafka(command=[sys.argv[1]]) as kafka:
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send("orders", b"one coffee").get(timeout=30)
+    producer.close()
+    consumer = KafkaConsumer(
+        "orders", bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest"
+    )
+    print(next(consumer).value.decode())
+    consumer.close()
+"""
+REPOSITORY_OF_MAVEN = """\
+<repositories><repository><id>dist</id><url>{url}</url></repository></repositories>
 """
 
 
@@ -118,13 +121,11 @@ class Rehearsal:
         return [path]
 
     def go_module(self) -> list[Path]:
-        """Write the module as a module proxy has it, and run a test with it."""
+        """Write the module as a module proxy has it, and run its first test."""
         proxy = self.out / "go-proxy"
         url = test_go.publish(proxy)
         project = self.folder("go-project")
-        path = test_go.module_path()
-        text = FIRST_GO_TEST.format(path=path, version=version())
-        (project / "shop_test.go").write_text(text, encoding="utf-8")
+        (project / "orders_test.go").write_text(first(FIRST_GO_TEST), encoding="utf-8")
         environment = {
             "GOPROXY": url,
             "GONOSUMDB": "*",
@@ -132,8 +133,15 @@ class Rehearsal:
             "GOFLAGS": "-modcacherw",
             "MOCK_KAFKA_COMMAND": str(self.program()),
         }
+        tests = test_go.MODULE / "tests"
+        client = run(["go", "list", "-m", "github.com/twmb/franz-go"], tests).split()
+        others = run(["go", "env", "GOPROXY"], project).strip()
         run(["go", "mod", "init", "example.test/shop"], project, environment)
-        run(["go", "get", f"{path}@{test_go.module_version()}"], project, environment)
+        package = f"{test_go.module_path()}@{test_go.module_version()}"
+        run(["go", "get", package], project, environment)
+        environment["GOPROXY"] = f"{url},{others}"
+        run(["go", "mod", "edit", f"-require={'@'.join(client)}"], project)
+        run(["go", "mod", "tidy"], project, environment)
         expect("--- PASS", run(["go", "test", "-count=1", "-v", "./..."], project, environment))
         return sorted(proxy.rglob("*.zip"))
 
@@ -145,9 +153,7 @@ class Rehearsal:
         install = ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline"]
         environment = {"MOCK_KAFKA_COMMAND": str(self.program())}
         run([*install, str(tarball), "kafkajs@2.2.4"], project)
-        page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
-        [test] = FIRST_NODE_TEST.findall(page)
-        (project / "orders.test.mjs").write_text(test, encoding="utf-8")
+        (project / "orders.test.mjs").write_text(first(FIRST_NODE_TEST), encoding="utf-8")
         expect("# pass 1", run(["node", "--test"], project, environment))
         return [tarball]
 
@@ -159,21 +165,46 @@ class Rehearsal:
         return [Path(archive)]
 
     def executable(self) -> list[Path]:
-        """Build the program as one file for this system, and start it."""
+        """Build the program as one file for this system; produce and fetch with it."""
         program = build_executable(self.out)
-        start_s(program, self.folder("executable-cache"))
+        project = self.folder("executable-project")
+        test = project / "produce_and_fetch.py"
+        test.write_text(FIRST_EXECUTABLE_TEST, encoding="utf-8")
+        python = self.python if self.python.exists() else Path(sys.executable)
+        cache = str(self.folder("executable-cache"))
+        environment = {"XDG_CACHE_HOME": cache, "LOCALAPPDATA": cache}
+        expect(
+            "one coffee", run([str(python), "-I", str(test), str(program)], project, environment)
+        )
         return [program]
 
     def rust_crate(self) -> list[Path]:
-        """Pack the crate, and compile it as a user's cargo does."""
-        target = java_package.ROOT / "clients" / "rust" / "target"
-        command = ["cargo", "package", "--locked", "--allow-dirty", "-p", "mock-kafka"]
-        run(command, ROOT / "clients" / "rust", {"CARGO_TARGET_DIR": str(target)})
-        packed = target / "package" / f"mock-kafka-{version()}.crate"
-        return [Path(shutil.copy(packed, self.out))]
+        """Pack the crate, and run its first test with it."""
+        crate = ROOT / "clients" / "rust"
+        environment = {
+            "CARGO_TARGET_DIR": str(crate / "target"),
+            "MOCK_KAFKA_COMMAND": str(self.program()),
+        }
+        # Not verified: the test compiles it.
+        command = ["cargo", "package", "--locked", "--allow-dirty", "--no-verify"]
+        run([*command, "-p", "mock-kafka"], crate, environment)
+        name = f"mock-kafka-{version()}"
+        packed = Path(shutil.copy(crate / "target" / "package" / f"{name}.crate", self.out))
+        project = self.folder("rust-project")
+        with tarfile.open(packed) as archive:
+            archive.extractall(self.scratch, filter="data")
+        run(["cargo", "init", "--quiet", "--lib", "--name", "shop"], project, environment)
+        shutil.copy(crate / "Cargo.lock", project)  # the versions that are compiled already
+        page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+        for add in CARGO_COMMAND.findall(page):
+            words = add.replace("path/to/mock-kafka/clients/rust", str(self.scratch / name))
+            run(["cargo", *words.split()], project, environment)
+        (project / "src" / "lib.rs").write_text(first(FIRST_RUST_TEST), encoding="utf-8")
+        expect("1 passed", run(["cargo", "test"], project, environment))
+        return [packed]
 
     def java_artefacts(self) -> list[Path]:
-        """Deploy both artefacts into a Maven repository in a folder."""
+        """Deploy both artefacts into a Maven repository in a folder, and run the first test."""
         repository = self.out / "maven"
         copy = self.folder("java-build")
         ignored = shutil.ignore_patterns("target")
@@ -182,12 +213,26 @@ class Rehearsal:
         where = f"-DaltDeploymentRepository=folder::{repository.as_uri()}"
         profile = ["-Prelease", "-Dgpg.skip", "-DskipTests"]
         java_package.run_maven(copy / "java", "deploy", *profile, where)
+        java_package.forget_java_package()
+        project = self.folder("java-project")
+        dependencies, test = java_package.first_test()
+        here = REPOSITORY_OF_MAVEN.format(url=repository.as_uri())
+        java_package.write_project(project, here + dependencies, test)
+        environment = {"MOCK_KAFKA_COMMAND": str(self.program())}
+        output = java_package.run_maven(project, "test", environment=environment)
+        expect("Tests run: 1, Failures: 0, Errors: 0, Skipped: 0", output)
         return sorted(repository.rglob("*.jar"))
 
     def program(self) -> Path:
         """Return the program `mock-kafka` of the environment with the wheel, else this one's."""
         installed = self.python.with_name("mock-kafka")
         return installed if installed.exists() else Path(sys.executable).with_name("mock-kafka")
+
+
+def first(pattern: re.Pattern[str]) -> str:
+    """Return the first test of a language in docs/quickstart.md."""
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    return str(pattern.findall(page)[0])
 
 
 def checksums(out: Path, paths: Iterable[Path]) -> Path:

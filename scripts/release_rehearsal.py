@@ -13,9 +13,14 @@ from scripts.release_artefacts import Rehearsal, checksums
 from scripts.release_version import ROOT, ReleaseError, check_version, notes
 from scripts.site_pages import SiteError
 
-LONG = {"executable": ("cargo", "mvn"), "java": ("java", "mvn"), "rust": ("cargo",)}
-"""Parts that take a minute or more, and their tools."""
-TOOLS = {"go": ("go",), "node": ("node", "npm"), **LONG}
+TOOLS = {
+    "go": ("go",),
+    "node": ("node", "npm"),
+    "executable": ("cargo", "mvn"),
+    "java": ("java", "mvn"),
+    "rust": ("cargo",),
+}
+"""Programs that a part needs; without them it is left out."""
 
 
 def parts(rehearsal: Rehearsal) -> dict[str, Callable[[], list[Path]]]:
@@ -70,7 +75,6 @@ def main(arguments: list[str] | None = None) -> int:
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--dry-run", action="store_true", help="build and check; publish nothing")
     action.add_argument("--notes", action="store_true", help="print the release notes")
-    parser.add_argument("--long", action="store_true", help=f"also {', '.join(LONG)}")
     parser.add_argument("--only", nargs="+", help="these parts alone")
     parser.add_argument(
         "--out", type=Path, help="a new folder for what is built; else kept nowhere"
@@ -93,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
         known = set(parts(rehearsal))
         if unknown := set(given.only or ()) - known:
             parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(sorted(known))}")
-        chosen = set(given.only or (known if given.long else known - LONG.keys()))
+        chosen = set(given.only or known)
         is_right = rehearse(rehearsal, chosen)
     if not given.only:
         print("Left to others: the image (tests/test_image.py, --long), and what needs an account.")

@@ -84,8 +84,9 @@ class ClientTransport(asyncio.Transport):
         if self._has_peer_ended:
             self._lose(ConnectionResetError("the server has closed the connection"))
             return
-        self._open_link.send_to_broker(bytes(data))
-        if not self._is_paused and self.get_write_buffer_size() > self._high_bytes:
+        link = self._open_link
+        link.send(link.up, bytes(data))
+        if link.up.unread_bytes > self._high_bytes and not self._is_paused:
             self._is_paused = True
             self._protocol.pause_writing()
 

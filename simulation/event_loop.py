@@ -11,13 +11,15 @@ import asyncio
 import gc
 import heapq
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar, TypeVarTuple, cast
 
+from simulation.calls import SimulatedCall, SimulatedTimer
 from simulation.client_transport import ClientTransport
 from simulation.network import Link, Network, ServerTransport
 from simulation.process import CURRENT
@@ -34,6 +36,11 @@ TURNS_MAX = 1_000_000
 """Turns of the loop without one that waits, after which it is taken for an endless loop."""
 COLLECTION_TURNS = 100_000
 """Turns of the loop between two runs of the garbage collector, which runs at no other time."""
+NS_PER_S = 1_000_000_000
+RESOLUTION_S = 1e-9
+"""Timers that are due within this time run in one turn."""
+CANCELLED_MAX = 100
+"""Timers that may have been cancelled before any are forgotten at once."""
 CLIENT_HOST = "127.0.0.1"
 
 _T = TypeVar("_T")
@@ -51,10 +58,7 @@ class TimeLimitError(TimeoutError):
 class SimulatedTask(asyncio.Task[_T]):
     """A task that hashes by its number."""
 
-    def __init__(self, coroutine: Any, number: int, **options: Any) -> None:
-        # The constructor of asyncio's task registers it in a set.
-        self.number = number
-        super().__init__(coroutine, **options)
+    number: int
 
     def __hash__(self) -> int:
         return self.number
@@ -63,59 +67,10 @@ class SimulatedTask(asyncio.Task[_T]):
 class SimulatedFuture(asyncio.Future[_T]):
     """A future that hashes by its number."""
 
-    def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
-        self.number = number
-        super().__init__(loop=loop)
+    number: int
 
     def __hash__(self) -> int:
         return self.number
-
-
-class _Timer(asyncio.TimerHandle):
-    """A timer that comes after those of the same time that were set before."""
-
-    number = 0
-
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, _Timer):
-            return NotImplemented
-        return (self.when(), self.number) < (other.when(), other.number)
-
-
-class LoopTimeline:
-    """The loop's time in ms since the epoch, for the network and the brokers."""
-
-    def __init__(self, loop: "SimulatedLoop") -> None:
-        self._loop = loop
-
-    @property
-    def time_ms(self) -> int:
-        """The time now, in ms since the epoch."""
-        return START_MS + int((self._loop.time() - START_S) * 1000 + 1e-6)
-
-    def at(self, time_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
-        """Call a function at a time, or soon if that has passed."""
-        return self._loop.call_at(START_S + (time_ms - START_MS) / 1000, callback)
-
-    def after(self, delay_ms: int, callback: Callable[[], None]) -> asyncio.Handle:
-        """Call a function after a delay."""
-        return self._loop.call_later(delay_ms / 1000, callback)
-
-    def call_soon(self, callback: Callable[[], None]) -> asyncio.Handle:
-        """Call a function after the current event."""
-        return self._loop.call_soon(callback)
-
-
-class _Selector:
-    """What the loop waits with: it moves the time instead."""
-
-    def __init__(self, move: Callable[[float | None], None]) -> None:
-        self._move = move
-
-    def select(self, timeout_s: float | None) -> Sequence[Any]:
-        """Move the time to the next timer if no callback is ready."""
-        self._move(timeout_s)
-        return ()
 
 
 @dataclass(slots=True)
@@ -150,23 +105,25 @@ class SimulatedListener:
 class SimulatedLoop(asyncio.BaseEventLoop):
     """The event loop of one simulated world."""
 
-    _selector: _Selector
+    _ready: deque[SimulatedCall]
+    _scheduled: list[tuple[float, int, SimulatedTimer]]
+    """The timers as a heap, by time and by the order in which they were set."""
+    _closed: bool
+    _stopping: bool
+    _check_closed: Callable[[], None]
 
     def __init__(self, limit_s: float) -> None:
         """The loop raises a TimeLimitError after `limit_s` of virtual time."""
         self._now_s = START_S
         super().__init__()
-        self._clock_resolution = 1e-9
-        self._selector = _Selector(self._move)
         self._limit_s = START_S + limit_s
-        self.timeline = LoopTimeline(self)
         self.network: Network | None = None
         self.listeners: dict[tuple[str, int], Callable[[], Any]] = {}
         """The servers of `create_server` by host and port."""
-        self.is_dead: Callable[[asyncio.TimerHandle], bool] = lambda _timer: False
+        self.is_dead: Callable[[SimulatedTimer], bool] = lambda _timer: False
         """Whether nothing can ever happen but the only timer that is left, and what follows it."""
         self._numbers = count(1)
-        self._turn_count = self._turns_now = 0
+        self._turn_count = self._turns_now = self._cancelled_count = 0
         self.set_task_factory(cast("Any", self._new_task))
 
     # Time --------------------------------------------------------------------------------------
@@ -184,51 +141,146 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Move the time as a blocking call does: nothing else happens until then."""
         self._now_s += max(0.0, delay_s)
 
-    def call_at(
+    def now_ms(self) -> int:
+        """Return the virtual time in ms since the epoch."""
+        return START_MS + int((self._now_s - START_S) * 1000 + 1e-6)
+
+    time_ms = property(now_ms)
+
+    def now_ns(self) -> int:
+        """Return the virtual time in nanoseconds."""
+        return int(self._now_s * NS_PER_S)
+
+    # Calls -------------------------------------------------------------------------------------
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> SimulatedCall:
+        """Schedule a call for the next turn."""
+        if self._closed:
+            self._check_closed()
+        call = SimulatedCall(callback, args, context)
+        self._ready.append(call)
+        return call
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_later(  # type: ignore[override]
         self,
-        when: float,
-        callback: Callable[[*_Ts], object],
-        *args: *_Ts,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
         context: Context | None = None,
-    ) -> asyncio.TimerHandle:
-        """Schedule a call at a time of `time()`."""
-        self._check_closed()  # type: ignore[attr-defined]
-        timer = _Timer(when, callback, args, self, context)
-        timer.number = next(self._numbers)
-        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
-        timer._scheduled = True  # type: ignore[attr-defined]  # noqa: SLF001 - as asyncio's own
+    ) -> SimulatedTimer:
+        """Schedule a call after a delay in seconds."""
+        if self._closed:
+            self._check_closed()
+        when_s = self._now_s + delay
+        timer = SimulatedTimer(self, when_s, callback, args, context)
+        heapq.heappush(self._scheduled, (when_s, next(self._numbers), timer))
         return timer
 
-    def _move(self, timeout_s: float | None) -> None:
-        self._turn_count += 1
-        self._now_s += TURN_S
-        if self._turn_count % COLLECTION_TURNS == 0:
-            gc.collect()
-        if timeout_s == 0:
-            self._turns_now += 1
-            if self._turns_now > TURNS_MAX:
-                raise DeadlockError(
-                    f"tasks run without end: {TURNS_MAX} turns of the event loop without one that"
-                    f" waits for a timer; {describe_tasks(self)}"
-                )
-            return
-        self._turns_now = 0
-        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        if not timers or (len(timers) == 1 and self.is_dead(timers[0])):
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> SimulatedTimer:
+        """Schedule a call at a time of `time()`."""
+        if self._closed:
+            self._check_closed()
+        timer = SimulatedTimer(self, when, callback, args, context)
+        heapq.heappush(self._scheduled, (when, next(self._numbers), timer))
+        return timer
+
+    def at(self, time_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
+        """Call a function at a time in ms since the epoch, or soon if that has passed."""
+        when_s = START_S + (time_ms - START_MS) / 1000
+        timer = SimulatedTimer(self, when_s, callback, (), None)
+        heapq.heappush(self._scheduled, (when_s, next(self._numbers), timer))
+        return timer
+
+    def after(self, delay_ms: int, callback: Callable[[], None]) -> SimulatedTimer:
+        """Call a function after a delay in ms."""
+        return self.call_later(delay_ms / 1000, callback)
+
+    def note_cancelled(self) -> None:
+        """Count a timer that was cancelled; if most of them are, forget them."""
+        self._cancelled_count += 1
+        timers = self._scheduled
+        if self._cancelled_count > CANCELLED_MAX and self._cancelled_count * 2 > len(timers):
+            timers[:] = [entry for entry in timers if not entry[2].is_cancelled]
+            heapq.heapify(timers)
+            self._cancelled_count = 0
+
+    # Hot path: inlined on purpose.
+    def _run_once(self) -> None:  # noqa: C901, PLR0912
+        """Take turns until `stop` is called.
+
+        A turn moves the time, and makes the calls that are due, but none of those that they add.
+        """
+        ready, timers = self._ready, self._scheduled
+        while True:
+            while timers and timers[0][2].is_cancelled:
+                heapq.heappop(timers)
+                self._cancelled_count -= 1
+            now_s = self._now_s
+            if ready or self._stopping or (timers and timers[0][0] <= now_s):
+                now_s += TURN_S
+                self._turns_now += 1
+                if self._turns_now > TURNS_MAX:
+                    raise DeadlockError(
+                        f"tasks run without end: {TURNS_MAX} turns of the event loop without one"
+                        f" that waits for a timer; {describe_tasks(self)}"
+                    )
+            else:
+                if len(timers) - self._cancelled_count < 2:
+                    self._check_life()
+                self._turns_now = 0
+                now_s = max(now_s + TURN_S, timers[0][0])
+                if now_s > self._limit_s:
+                    self._end()
+            self._now_s = now_s
+            self._turn_count += 1
+            if self._turn_count % COLLECTION_TURNS == 0:
+                gc.collect()
+            due_s = now_s + RESOLUTION_S
+            while timers and timers[0][0] < due_s:
+                timer = heapq.heappop(timers)[2]
+                if timer.is_cancelled:
+                    self._cancelled_count -= 1
+                else:
+                    timer.loop = None
+                    ready.append(timer)
+                del timer  # nothing is kept alive for longer than asyncio's loop does
+            for _ in range(len(ready)):
+                call = ready.popleft()
+                try:
+                    call.context.run(call.callback, *call.args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:  # noqa: BLE001 - as asyncio's own
+                    self.call_exception_handler(
+                        {"message": f"Exception in {call!r}", "exception": error, "handle": call}
+                    )
+                del call
+            if self._stopping:
+                return
+
+    def _check_life(self) -> None:
+        """Raise a DeadlockError if the last timer does nothing, or if there is none."""
+        timers = self._scheduled
+        if not timers or self.is_dead(timers[0][2]):
             raise DeadlockError(f"nothing can ever happen again; {describe_tasks(self)}")
-        self._now_s = max(self._now_s, timers[0].when())
-        if self._now_s > self._limit_s:
-            passed_s = self._limit_s - START_S
-            self._now_s = self._limit_s
-            raise TimeLimitError(
-                f"the limit of {passed_s:g} virtual seconds is reached; {describe_tasks(self)}"
-            )
 
-    def _process_events(self, _events: Sequence[Any]) -> None:
-        """Do nothing: a simulated network calls the loop itself."""
-
-    def _write_to_self(self) -> None:
-        """Do nothing: no thread waits in a selector."""
+    def _end(self) -> None:
+        """Raise a TimeLimitError."""
+        passed_s = self._limit_s - START_S
+        self._now_s = self._limit_s
+        raise TimeLimitError(
+            f"the limit of {passed_s:g} virtual seconds is reached; {describe_tasks(self)}"
+        )
 
     # Tasks and futures -------------------------------------------------------------------------
 
@@ -240,7 +292,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> SimulatedTask[_T]:
         number = next(self._numbers)
         name = options.pop("name", None) or f"Task-{number}"
-        task: SimulatedTask[_T] = SimulatedTask(coroutine, number, loop=self, name=name, **options)
+        task: SimulatedTask[_T] = SimulatedTask.__new__(SimulatedTask)
+        task.number = number  # its `__init__` registers it in a set
+        task.__init__(coroutine, loop=self, name=name, **options)  # type: ignore[misc]
         process = CURRENT.get()
         if process is not None:
             process.note_task(task)
@@ -248,7 +302,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def create_future(self) -> asyncio.Future[Any]:
         """Return a future that hashes by its number."""
-        return SimulatedFuture(next(self._numbers), self)
+        future: SimulatedFuture[Any] = SimulatedFuture(loop=self)
+        future.number = next(self._numbers)
+        return future
 
     def run_in_executor(  # type: ignore[override]
         self, _executor: Any, func: Callable[[*_Ts], _T], *args: *_Ts

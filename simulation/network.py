@@ -45,6 +45,10 @@ class NetworkConditions:
         self.refuse_chance = self.black_hole_chance = 0.0
 
 
+SIZE_BYTES = 4
+"""The size in front of a frame."""
+
+
 class ClientEnd(Protocol):
     """The callbacks of a client for its connection."""
 
@@ -155,15 +159,15 @@ class Stream:
             piece = queue.popleft()[1]
             if piece is None:
                 queue.clear()
-                self._take(pieces)
+                if pieces:
+                    self._take(pieces)
                 self._end()
                 return
             pieces.append(piece)
-        self._take(pieces)
+        if pieces:
+            self._take(pieces)
 
     def _take(self, pieces: list[bytes]) -> None:
-        if not pieces:
-            return
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self.unread_bytes -= len(data)
         self._network.note(self.name, data)
@@ -180,11 +184,12 @@ class ServerTransport:
         self._protocol = protocol
         self._is_closing = False
         self._is_full = False
+        self._size_field = b""
+        self._rest_bytes = 0
         self.frame_times: deque[int] = deque()
-        """When each response was written, as long as frames are complete."""
+        """When the first byte of each response was written."""
         self.lost_ms: int | None = None
         """When the server has lost the connection."""
-        link.down.on_drained = self._on_drained
 
     def get_extra_info(self, name: str) -> Any:
         """Return the client's address or user."""
@@ -207,26 +212,45 @@ class ServerTransport:
         """Send to the client."""
         if self._is_closing:
             return
-        now_ms = self._link.network.schedule.time_ms
-        position = 0
-        while position + 4 <= len(data):
-            self.frame_times.append(now_ms)
-            position += 4 + int.from_bytes(data[position : position + 4], "big", signed=True)
-            if position < 0:
-                break
+        self._note_frames(data)
         self._link.send(self._link.down, data)
         if (
             not self._is_full
             and self._link.down.unread_bytes > self._link.network.conditions.unread_bytes_max
         ):
             self._is_full = True
+            self._link.down.on_drained = self._on_drained
             self._protocol.pause_writing()
+
+    def _note_frames(self, data: bytes) -> None:
+        """Note the time of each frame that begins in what is written; it may come in pieces."""
+        position = min(self._rest_bytes, len(data))
+        self._rest_bytes -= position
+        while position < len(data):
+            if not self._size_field:
+                self.frame_times.append(self._link.network.schedule.time_ms)
+            end = position + SIZE_BYTES - len(self._size_field)
+            self._size_field += data[position:end]
+            if len(self._size_field) < SIZE_BYTES:
+                return
+            size_bytes = max(0, int.from_bytes(self._size_field, "big", signed=True))
+            self._size_field = b""
+            position = min(end + size_bytes, len(data))
+            self._rest_bytes = end + size_bytes - position
 
     def _on_drained(self) -> None:
         if self._is_full and self._link.down.unread_bytes == 0:
             self._is_full = False
             if not self._is_closing:
                 self._protocol.resume_writing()
+
+    def can_write_eof(self) -> bool:
+        """Return whether the direction to the client may end alone: as with TCP, it may."""
+        return True
+
+    def write_eof(self) -> None:
+        """End the stream to the client after the written data, and go on reading."""
+        self._link.down.finish()
 
     def close(self) -> None:
         """Close after the written data."""
@@ -411,8 +435,8 @@ class Network:
     def note(self, name: str, data: bytes) -> None:
         """Add received data to the digest of the world."""
         self.byte_count += len(data)
-        self._digest.update(f"{self.schedule.time_ms} {name} {len(data)} ".encode())
-        self._digest.update(data)
+        head = f"{self.schedule.time_ms} {name} {len(data)} "
+        self._digest.update(head.encode() + data)
 
     @property
     def digest(self) -> str:

@@ -127,8 +127,8 @@ class OrderedSet(_Operators, builtins.set[Any], metaclass=_AnySet):
         return result
 
     def intersection(self, *others: Iterable[Any]) -> "OrderedSet":
-        kept = builtins.set(self._order).intersection(*others)
-        return OrderedSet(element for element in self._order if element in kept)
+        kept = super().intersection(*others)
+        return OrderedSet([element for element in self._order if element in kept] if kept else ())
 
     def symmetric_difference(self, other: Iterable[Any], /) -> "OrderedSet":
         others = OrderedSet(other)

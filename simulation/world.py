@@ -24,7 +24,6 @@ from simulation.timeline import SocketAddress
 
 _T = TypeVar("_T")
 
-_NS_PER_S = 1_000_000_000
 _END_S = 60.0
 """Virtual time that tasks have for their end after they were cancelled."""
 
@@ -56,10 +55,10 @@ class World:
         self._bugs: list[str] = []
         cluster_random = self.random_of("cluster")
         self.network = loop.network = Network(
-            loop.timeline, self.random_of("network"), conditions, _ignore, is_traced=False
+            loop, self.random_of("network"), conditions, _ignore, is_traced=False
         )
         self.network.accept = self._accept
-        self._clock = BrokerClock(read_ms=lambda: loop.timeline.time_ms)
+        self._clock = BrokerClock(read_ms=loop.now_ms)
         cluster = Cluster(
             BrokerConfig.from_overrides(config),
             brokers,
@@ -67,7 +66,7 @@ class World:
             new_uuid=lambda: UUID(int=cluster_random.getrandbits(128), version=4),
         )
         self.server = server = SocketlessServer(
-            cluster, self._clock, loop, self._bugs.append, lambda: int(loop.time() * _NS_PER_S)
+            cluster, self._clock, loop, self._bugs.append, loop.now_ns
         )
         server.timer_driver.alarm_s_max = inf
         server.dispatcher.journal.is_enabled = True
@@ -90,7 +89,7 @@ class World:
     @property
     def virtual_s(self) -> float:
         """The virtual seconds since the start."""
-        return (self.loop.timeline.time_ms - START_MS) / 1000
+        return (self.loop.now_ms() - START_MS) / 1000
 
     def run(self, main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Run a coroutine in this world to its end, and return its result.

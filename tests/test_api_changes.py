@@ -41,6 +41,8 @@ def test_what_users_name_is_in_the_surface(now: dict[str, str]) -> None:
         "client java: MockKafka.start",
         "client rust: records.create_topic",
         "client node: mock_kafka.dropResponse",
+        "client node: mock_kafka.fail",  # its declaration has several lines
+        "client node: mock_kafka.respond",
     ):
         assert name in names, name
     assert "class When(" in now[STUB]

@@ -92,9 +92,12 @@ def test_two_versions_are_beside_each_other(checkout: Path, tmp_path: Path) -> N
         subprocess.run([*git, *command], check=True)
     change(checkout / "docs/faults.md", "# Faults\n", "# Faults and time\n")
     subprocess.run([*git, "commit", "-qam", "Two"], check=True)
-    subprocess.run([*git, "tag", "v1.10.0"], check=True)
+    for tag in ("v1.10.0", "clients/go/v1.10.0", "v2.0.0-rc.1", "vendored"):
+        subprocess.run([*git, "tag", tag], check=True)
+    tags = documentation_site.release_tags(checkout)
+    assert tags == ["v1.10.0", "v1.9.0"]
     site = tmp_path / "site"
-    documentation_site.build_all(checkout, ["v1.9.0", "v1.10.0"], site)
+    documentation_site.build_all(checkout, tags, site)
     titles = {
         folder.name: re.findall("<h1>(.*?)<", (folder / "docs/faults.html").read_text())
         for folder in site.iterdir()

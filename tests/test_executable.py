@@ -45,21 +45,23 @@ with MockKafka() as kafka:
 """
 
 IMPORTS_ALL = """
-import importlib, pkgutil
+import importlib, pkgutil, sys
 import mock_kafka._internal
 
 for module in pkgutil.walk_packages(mock_kafka.__path__, "mock_kafka."):
     try:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    except ModuleNotFoundError as error:
-        print(error.name.partition(".")[0])
-print("imported")
+    except ImportError as error:  # our own says what to install, and has the cause
+        print((error.__cause__ or error).name.partition(".")[0])
+if "mock_kafka._internal.broker.handlers.k00_produce" in sys.modules:
+    print("imported")
 """
 OF_EXTRAS = {
     "aiokafka",
     "confluent_kafka",
     "hdfs_native",
+    "hypothesis",
     "jinja2",
     "matplotlib",
     "numpy",

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -10,7 +11,17 @@ import pytest
 
 from scripts.build_backend import date_source_archive
 from scripts.executable_build import version
-from scripts.release_artefacts import Rehearsal, checksums, pinned, run
+from scripts.release_artefacts import (
+    CARGO_COMMAND,
+    FIRST_GO_TEST,
+    FIRST_NODE_TEST,
+    FIRST_RUST_TEST,
+    Rehearsal,
+    checksums,
+    first,
+    pinned,
+    run,
+)
 from scripts.release_rehearsal import main, rehearse
 from scripts.release_version import PLACES, ROOT, ReleaseError, check_version, notes
 
@@ -74,6 +85,12 @@ def test_pins_are_taken_with_their_hashes() -> None:
     assert text.startswith("pytest==")
     assert "--hash=sha256:" in text
     assert "pytest-" not in text
+
+
+@pytest.mark.parametrize("pattern", [FIRST_GO_TEST, FIRST_NODE_TEST, FIRST_RUST_TEST])
+def test_the_quickstart_has_a_first_test_of_each_package(pattern: re.Pattern[str]) -> None:
+    assert "orders" in first(pattern)
+    assert len(CARGO_COMMAND.findall((ROOT / "docs" / "quickstart.md").read_text("utf-8"))) == 4
 
 
 def test_checksums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:

@@ -289,6 +289,11 @@ class TopicTable:
         """Return the topic with this id, or None. An id of zeros is decoded as None."""
         return self._by_id.get(topic_id)
 
+    def name_of(self, topic_id: UUID) -> str | None:
+        """Return the name of the topic with this id, or None."""
+        topic = self._by_id.get(topic_id)
+        return None if topic is None else topic.name
+
     def find(self, name: str, topic_id: UUID | None) -> Topic | None:
         """Return the topic that a request names by its id, or without an id by its name."""
         return self._by_name.get(name) if topic_id is None else self._by_id.get(topic_id)

@@ -38,7 +38,7 @@ from broker.request.context import RequestContext
 from broker.responses import CloseManner
 from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
-from protocol.request_targets import RequestTargets
+from protocol.request_targets import RequestTargets, TopicNames
 
 
 @dataclass(slots=True, eq=False)
@@ -98,13 +98,15 @@ class RuleState:
         context: RequestContext,
         targets: Callable[[], RequestTargets],
         message: Callable[[], Any],
+        topic_name: TopicNames,
         *,
         at_any_time: bool = False,
     ) -> bool:
         """Return whether the rule matches a request; call the functions only if it needs them.
 
         `targets` returns what the request names, and `message` the request as decoded by its
-        schema. With `at_any_time` it may come outside of `after_ms` and `until_ms`.
+        schema. `topic_name` looks up the ids of topics. With `at_any_time` the request may come
+        outside of `after_ms` and `until_ms`.
         """
         rule, match = self.rule, self.rule.match
         # A broker sends its own requests only while a rule names their API.
@@ -122,11 +124,13 @@ class RuleState:
             and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
             and (at_any_time or self.is_in_time(context.now_ms))
             and _matches_targets(match, targets)
-            and self._matches_fields(context, message)
+            and self._matches_fields(context, message, topic_name)
         )
 
     @may_pause
-    def _matches_fields(self, context: RequestContext, message: Callable[[], Any]) -> bool:
+    def _matches_fields(
+        self, context: RequestContext, message: Callable[[], Any], topic_name: TopicNames
+    ) -> bool:
         error = self.rule.action(Error)
         level = None if error is None else error.level
         if self.selection.is_empty and level is None:
@@ -136,7 +140,7 @@ class RuleState:
             return False
         if is_too_large(context.size_bytes):
             return False
-        if not self.selection.fits(api_key, message()):
+        if not self.selection.fits(api_key, message(), topic_name):
             return False
         return level != PART or has_parts(message(), api_key, version)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from broker.config.public_keys import may_show_config
 from broker.faults.actions import DecidingAction, DelayResponse
@@ -17,10 +18,11 @@ from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
 from protocol.pacing import may_pause
 from protocol.request_conditions import paths_to
-from protocol.request_targets import RequestTargets
+from protocol.request_targets import TOPIC_ID, RequestTargets, TopicNames, may_be_an_id
 
 _ELEMENT = "[]"
 _RULE = "rule"
+_ABSENT = object()
 _SIMPLE = (
     "broker",
     "listener",
@@ -45,12 +47,14 @@ class ComparedRequest:
         context: RequestContext,
         targets: RequestTargets,
         request: Any,
+        topic_name: TopicNames,
     ) -> None:
         """`targets` has the names of topics; `request` is None or a text if it is not decoded."""
         self.context = context
         self.api_key = ApiKey(context.api_key)
         self.targets = targets
         self.request = request
+        self.topic_name = topic_name
 
     @property
     def is_decoded(self) -> bool:
@@ -63,14 +67,29 @@ class ComparedRequest:
         return json_view.as_plain(self.request, may_show_config) if self.is_decoded else {}
 
     def values_at(self, path: str) -> list[Any]:
-        """Return the values of a field by its path; none if the request lacks it."""
+        """Return the values of a field by its path; none if the request lacks it.
+
+        A topic has its name, or its id if there is no such topic.
+        """
         values: list[Any] = [self.document]
         for part in path.split("."):
             name = part.removesuffix(_ELEMENT)
-            values = [held[name] for held in values if isinstance(held, dict) and name in held]
+            values = [
+                value
+                for held in values
+                if isinstance(held, dict) and (value := self._value(held, name)) is not _ABSENT
+            ]
             if part.endswith(_ELEMENT):
                 values = [one for held in values if isinstance(held, list) for one in held]
         return values
+
+    def _value(self, held: Mapping[str, Any], name: str) -> Any:
+        value = held.get(name, _ABSENT)
+        topic_id = held.get(TOPIC_ID)
+        has_none = value is None or value is _ABSENT
+        if has_none and topic_id is not None and may_be_an_id(name, held):
+            return self.topic_name(UUID(topic_id)) or topic_id
+        return value
 
 
 class RuleConditions:
@@ -122,7 +141,11 @@ class RuleConditions:
         if is_of_api and match.where is not None:
             found += self._of_fields(compared, match.where)
         if not found and not self._state.matches(
-            context, lambda: compared.targets, lambda: compared.request, at_any_time=True
+            context,
+            lambda: compared.targets,
+            lambda: compared.request,
+            compared.topic_name,
+            at_any_time=True,
         ):
             found.append(Difference(_RULE, "it has nothing that the action is for"))
         return found
@@ -169,7 +192,10 @@ class RuleConditions:
                 self._single[key] = None
         single = self._single[key]
         return single is not None and single.matches(
-            compared.context, lambda: compared.targets, lambda: compared.request
+            compared.context,
+            lambda: compared.targets,
+            lambda: compared.request,
+            compared.topic_name,
         )
 
     def _values(self, name: str, compared: ComparedRequest) -> Any:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.config.public_keys import may_show_config
@@ -15,8 +14,8 @@ from broker.request.context import RequestContext
 from protocol import codec, messages, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause, paced_elements
-from protocol.request_conditions import Node, fits_value
-from protocol.request_targets import group_of, partition_of, topic_of
+from protocol.request_conditions import Knowledge, Node, fits_value
+from protocol.request_targets import group_of, name_of_topic, partition_of, topic_of
 
 _OF_GROUPS = frozenset({"groups", "groups_names", "group_ids"})
 _OF_TRANSACTIONS = frozenset({"transactional_ids", "transactions"})
@@ -50,7 +49,7 @@ class _Choice:
     api_version: int
     roots: Sequence[Node]
     """The conditions on fields, of which one has to fit; none if there are no conditions."""
-    cluster: Cluster
+    knowledge: Knowledge
 
     @property
     def is_of_partitions(self) -> bool:
@@ -110,7 +109,7 @@ class _Choice:
         return [
             node
             for node in nodes
-            if node is None or fits_value(entry, node, self.api_version, may_show_config, without)
+            if node is None or fits_value(entry, node, self.api_version, self.knowledge, without)
         ]
 
     def _is_target(self, entry: Any, source: str) -> bool:
@@ -128,11 +127,7 @@ class _Choice:
             return match.partition is None or partition_of(entry) == match.partition
         if match.topic is None or source in _ENTRIES_WITH_TOPICS:
             return True
-        name = topic_of(entry)
-        if isinstance(name, UUID):
-            topic = self.cluster.topics.get_by_id(name)
-            return topic is not None and topic.name == match.topic
-        return bool(name == match.topic)
+        return name_of_topic(topic_of(entry), self.knowledge.topic_name) == match.topic
 
 
 @may_pause
@@ -159,7 +154,9 @@ def split(
     if api_key is ApiKey.SHARE_FETCH:
         failing = complete_share_request(context, failing, cluster)
         rest.max_wait_ms = 0  # an error ends the wait
-    choice = _Choice(match, api_key, version, selection.roots(api_key, failing), cluster)
+    knowledge = Knowledge(may_show_config, cluster.topics.name_of)
+    roots = selection.roots(api_key, failing, knowledge)
+    choice = _Choice(match, api_key, version, roots, knowledge)
     arrays = [(array, choice.nodes(array)) for array in choice.arrays()]
     if not any(choice.narrows(array, nodes) for array, nodes in arrays):
         return None

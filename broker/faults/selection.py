@@ -13,9 +13,9 @@ from broker.faults.match import Match
 from protocol.api_keys import ApiKey
 from protocol.codec import SCHEMA_BODY_BYTES_MAX
 from protocol.pacing import may_pause
-from protocol.request_conditions import Conditions, Node, paths_to, pattern_count
+from protocol.request_conditions import Conditions, Knowledge, Node, paths_to, pattern_count
+from protocol.request_targets import TOPIC_ID, TopicNames
 
-_TOPIC_ID = "topic_id"
 _FORGOTTEN = "forgotten_topics_data"
 """The topics that a request removes from its session: it asks nothing of them."""
 
@@ -73,7 +73,7 @@ class Selection:
             resource_paths = RESOURCE_PATHS.get(api_key, ())
             choices.append([{path: match.resource} for path in resource_paths])
         if match.topic_id is not None:
-            paths = [path for path in paths_to(api_key, _TOPIC_ID) if _FORGOTTEN not in path]
+            paths = [path for path in paths_to(api_key, TOPIC_ID) if _FORGOTTEN not in path]
             choices.append([{path: match.topic_id} for path in paths])
         return [
             {path: value for chosen in combination for path, value in chosen.items()}
@@ -87,21 +87,22 @@ class Selection:
         )
 
     @may_pause
-    def fits(self, api_key: ApiKey, request: Any) -> bool:
+    def fits(self, api_key: ApiKey, request: Any, topic_name: TopicNames) -> bool:
         """Return whether a request fits, as decoded by its schema."""
+        knowledge = Knowledge(may_show_config, topic_name)
         return self.is_empty or any(
-            conditions.fits(request, may_show_config) for conditions in self.alternatives(api_key)
+            conditions.fits(request, knowledge) for conditions in self.alternatives(api_key)
         )
 
     @may_pause
-    def roots(self, api_key: ApiKey, request: Any) -> list[Node]:
+    def roots(self, api_key: ApiKey, request: Any, knowledge: Knowledge) -> list[Node]:
         """Return the alternatives that a request fits as nodes; none if all is selected."""
         if self.is_empty:
             return []
         return [
             conditions.root
             for conditions in self.alternatives(api_key)
-            if conditions.fits(request, may_show_config)
+            if conditions.fits(request, knowledge)
         ]
 
 

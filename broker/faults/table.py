@@ -286,7 +286,9 @@ class FaultTable:
         # Before any rule fires: what it fires on is no request after it.
         for state in paced([state for state in self._live() if state.is_armed]):
             is_deciding = state.rule.has_action(DecidingAction)
-            if (is_deciding and is_decided) or not state.matches(context, targets, message):
+            if (is_deciding and is_decided) or not state.matches(
+                context, targets, message, self.topic_name
+            ):
                 continue
             if state.is_used_up:
                 continue  # by another request, during a pause
@@ -306,8 +308,7 @@ class FaultTable:
 
     def topic_name(self, topic_id: UUID) -> str | None:
         """Return the name of a topic, or None if there is no topic with this id."""
-        topic = self._cluster.topics.get_by_id(topic_id)
-        return None if topic is None else topic.name
+        return self._cluster.topics.name_of(topic_id)
 
     def _state_of_hook(self, rule: "FaultRule", now_ms: int) -> "RuleState":
         from broker.faults.decision import HOOK_ID, RuleState  # noqa: PLC0415

@@ -8,7 +8,7 @@ import msgspec
 
 from broker.dispatch.turn_queue import TurnKind
 from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
-from broker.faults.rule import rule_schema
+from broker.faults.rule import LISTED, LISTED_ID, rule_schema
 from broker.http_admin.near_misses import NearMissesView, near_misses_of_rule
 from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
 from broker.http_admin.requests import WAIT_MS_MAX
@@ -43,15 +43,19 @@ class FaultView(msgspec.Struct):
     """The number of requests that it holds now."""
 
 
+_RULE_SCHEMA = {"$ref": "#/components/schemas/FaultRule"}
+# Only the rule is read. Lists that older versions have written lack fields of a FaultView.
+_LISTED_SCHEMA = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "integer"} for name in (LISTED_ID, "matched", "fired", "held")},
+        **{name: {"type": "boolean"} for name in ("is_used_up", "is_armed")},
+        LISTED: _RULE_SCHEMA,
+    },
+    "required": [LISTED_ID, LISTED, "matched", "fired", "is_used_up"],
+}
 RULE_OR_VIEW = Annotated[
-    Any,
-    msgspec.Meta(
-        extra_json_schema={
-            "anyOf": [
-                {"$ref": f"#/components/schemas/{name}"} for name in ("FaultRule", "FaultView")
-            ]
-        }
-    ),
+    Any, msgspec.Meta(extra_json_schema={"anyOf": [_RULE_SCHEMA, _LISTED_SCHEMA]})
 ]
 
 
@@ -221,7 +225,8 @@ def _state(admin: Admin, rule_id: int) -> RuleState:
 
 
 def _no_such_rule(rule_id: int) -> Problem:
-    return Problem(404, f"there is no rule {rule_id}", remedy=Remedy("list_faults", "lists them"))
+    reason = f"there is no rule {rule_id}: it was removed, or the cluster was reset"
+    return Problem(404, reason, remedy=Remedy("list_faults", "lists them"))
 
 
 def _view(state: RuleState) -> FaultView:

@@ -90,7 +90,7 @@ def requests_near_rule(admin: Admin, state: RuleState) -> list[NearMiss]:
     def compared(entry: Entry) -> Comparison:
         context = entry.context
         targets = targets_of(entry).with_topic_names(admin.topic_name)
-        request = ComparedRequest(context, targets, request_of(entry))
+        request = ComparedRequest(context, targets, request_of(entry), admin.topic_name)
         found = conditions.differences(request)
         held = conditions.held(found)
         obstacle = None if found else conditions.obstacle(context)

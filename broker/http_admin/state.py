@@ -204,8 +204,7 @@ class Admin:
 
     def topic_name(self, topic_id: UUID) -> str | None:
         """Return the name of a topic by its id, for the journal."""
-        topic = self.cluster.topics.get_by_id(topic_id)
-        return None if topic is None else topic.name
+        return self.cluster.topics.name_of(topic_id)
 
 
 def bytes_for_json(value: bytes | None, encoding: str = "auto") -> Any:

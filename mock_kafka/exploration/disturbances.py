@@ -61,8 +61,26 @@ def _lost(apis: tuple[str, ...], weight: int = 3) -> Disturbance:
     return Disturbance("lost response or request", apis, {"drop": lost}, weight)
 
 
-def _late(apis: tuple[str, ...]) -> Disturbance:
-    return Disturbance("late response", apis, {"delay_ms": Between(1, 300)}, times_max=3)
+def _cut(apis: tuple[str, ...]) -> Disturbance:
+    """Return a connection that ends as with a firewall or a crash, which a client notices."""
+    fields = {
+        "drop": OneOf(("before_response", "before_handling")),
+        "drop_by": OneOf(("half_close", "reset")),
+    }
+    return Disturbance("connection that ends in one direction, or is reset", apis, fields)
+
+
+def _slow(apis: tuple[str, ...]) -> tuple[Disturbance, ...]:
+    """Return requests that take their time, and responses, whole or in pieces; all come."""
+    rates = OneOf((2_000, 500))
+    return (
+        Disturbance("late response", apis, {"delay_ms": Between(1, 300)}, times_max=3),
+        Disturbance("late request", apis, {"delay_request_ms": Between(1, 300)}, times_max=3),
+        Disturbance("slow link to a client", apis, {"response_bytes_per_second": rates}),
+        Disturbance(
+            "response in pieces", apis, {"trickle_bytes": OneOf((25, 5)), "trickle_ms": 10}
+        ),
+    )
 
 
 def _throttled(apis: tuple[str, ...], weight: int = 1) -> Disturbance:
@@ -103,6 +121,18 @@ _BROKERS = (
         "broker that hangs and returns",
         (),
         {"isolate_broker": "self", "restart_after_ms": Between(0, 500)},
+        needs=("brokers",),
+    ),
+    Disturbance(
+        "broker that is cut off, while others lead",
+        (),
+        {"isolate_broker": "self", "elect": True, "restart_after_ms": Between(0, 500)},
+        needs=("brokers",),
+    ),
+    Disturbance(
+        "broker that is fenced, and returns",
+        (),
+        {"fence_broker": "self", "restart_after_ms": Between(0, 500)},
         needs=("brokers",),
     ),
 )
@@ -150,7 +180,8 @@ PRODUCER = (
         },
         2,
     ),
-    _late(_PRODUCE),
+    _cut(_PRODUCE),
+    *_slow(_PRODUCE),
     _throttled(_PRODUCE),
     # The only error of a broker that has no producer ids; it needs no coordinator.
     _errors(("InitProducerId",), ("COORDINATOR_LOAD_IN_PROGRESS",), 1),
@@ -170,7 +201,8 @@ CONSUMER = (
         ),
     ),
     _errors(_COMMITS, ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"), 1),
-    _late(_FETCH),
+    _cut(_FETCH),
+    *_slow(_FETCH),
     _throttled(_FETCH),
     _STALE,
     _OLDER,
@@ -189,7 +221,8 @@ GROUPS = (
     ),
     _MEMBERS,
     _CLOCK,
-    _late((*_JOINS, *_HEARTBEATS)),
+    _cut((*_JOINS, *_COMMITS)),
+    *_slow((*_JOINS, *_HEARTBEATS)),
     _throttled(_COMMITS),
     *_BROKERS,
 )
@@ -215,7 +248,8 @@ TRANSACTIONS = (
         needs=("transactional_id", "brokers"),
     ),
     _CLOCK,
-    _late(_TRANSACTIONS),
+    _cut(_TRANSACTIONS),
+    *_slow(_TRANSACTIONS),
     *_BROKERS,
 )
 ADMIN = (
@@ -225,7 +259,8 @@ ADMIN = (
         "done, and an error", _ADMIN, {"error": "REQUEST_TIMED_OUT", "at": "before_response"}
     ),
     _throttled(_ADMIN),
-    _late(_ADMIN),
+    _cut(_ADMIN),
+    *_slow(_ADMIN),
     _STALE,
 )
 QUOTAS = (

@@ -26,8 +26,8 @@ DURATIONS: dict[str, int] = {
 They are only halved: at the very lowest with which the program fails it would fail sometimes.
 """
 SIMPLEST: dict[str, Any] = {"drop": "before_response"}
-LEFT_OUT = ("client_id",)
-"""Fields that only narrow which requests match."""
+LEFT_OUT = ("client_id", "drop_by")
+"""Fields without which a rule is simpler: it matches more requests, or does what is usual."""
 
 
 def shrink(rules: Sequence[Rule]) -> Shrinking:

@@ -102,10 +102,10 @@ def test_the_tests_with_a_client_pass() -> None:
 
 
 def test_the_generated_code_is_fresh(tmp_path: Path) -> None:
-    names = ("types_generated.go", "operations_generated.go")
+    names = ("types_generated.go", "operations_generated.go", "methods_generated.go")
     fresh = [tmp_path / name for name in names]
-    document = ROOT / "clients" / "openapi.json"
-    succeed(MODULE, "run", "./internal/generate", str(document), *map(str, fresh))
+    inputs = [ROOT / "clients" / name for name in ("openapi.json", "methods.json")]
+    succeed(MODULE, "run", "./internal/generate", *map(str, inputs + fresh))
     for path in fresh:
         kept = MODULE / "mockkafka" / path.name
         assert kept.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), (

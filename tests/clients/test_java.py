@@ -7,29 +7,18 @@ from pathlib import Path
 import pytest
 
 from scenarios.maven import CannotRunError
-from tests.clients.java_package import CLIENTS, ROOT, install_java_package, run_maven
+from tests.clients.java_package import (
+    CLIENTS,
+    PAGE,
+    ROOT,
+    first_test,
+    install_java_package,
+    run_maven,
+    write_project,
+)
 
-PAGE = ROOT / "clients" / "java" / "README.md"
 QUICKSTART = ROOT / "docs" / "quickstart.md"
 CONTAINERS = ROOT / "docs" / "containers.md"
-_POM = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>shop</groupId><artifactId>orders</artifactId><version>1</version>
-  <properties>
-    <maven.compiler.release>17</maven.compiler.release>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  {}
-  <build>
-    <plugins>
-      <plugin><artifactId>maven-surefire-plugin</artifactId><version>3.5.2</version></plugin>
-      <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.13.0</version></plugin>
-      <plugin><artifactId>maven-resources-plugin</artifactId><version>3.3.1</version></plugin>
-    </plugins>
-  </build>
-</project>
-"""
 _SPRING_VERSION = "3.5.7"
 _SPRING_DEPENDENCIES = f"""\
 <dependencyManagement><dependencies><dependency>
@@ -133,10 +122,7 @@ def test_the_package_passes_its_own_tests() -> None:
 @pytest.mark.interop
 @pytest.mark.slow
 def test_the_first_test_of_the_page_passes_in_an_empty_folder(tmp_path: Path) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    [dependencies] = re.findall(r"```xml\n(<dependencies>.*?)```", page, re.DOTALL)
-    first, *_ = re.findall(r"```java\n(.*?)```", page, re.DOTALL)
-    output = output_of_tests(tmp_path, dependencies, first)
+    output = output_of_tests(tmp_path, *first_test())
     assert "Tests run: 1, Failures: 0, Errors: 0, Skipped: 0" in output
 
 
@@ -169,10 +155,7 @@ def test_the_pages_show_the_same_first_test() -> None:
 
 def output_of_tests(folder: Path, dependencies: str, test: str, goal: str = "test") -> str:
     """Return what Maven prints for a project with one file of tests, in an empty folder."""
-    (folder / "pom.xml").write_text(_POM.format(dependencies))
-    source = folder / "src" / "test" / "java" / "shop" / "OrdersTest.java"
-    source.parent.mkdir(parents=True)
-    source.write_text(test)
+    write_project(folder, dependencies, test)
     try:
         install_java_package()
         return run_maven(folder, goal)

@@ -46,7 +46,7 @@ def producer_of(kafka: MockKafka, **settings: Any) -> Iterator[KafkaProducer]:
 
 def send_each_once(kafka: MockKafka, *, is_idempotent: bool) -> None:
     """Send records one after another; each must be stored once."""
-    with producer_of(kafka, enable_idempotence=is_idempotent, retries=20) as producer:
+    with producer_of(kafka, enable_idempotence=is_idempotent) as producer:
         for value in VALUES:
             producer.send(TOPIC, value).get(timeout=30)
     stored = [record.value for record in kafka.records(TOPIC)]

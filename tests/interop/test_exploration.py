@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from statistics import median
 
 import pytest
+from kafka.errors import NotLeaderForPartitionError
 
 from mock_kafka import MockKafka
 from mock_kafka.exploration.report import describe
 from mock_kafka.exploration.search import Plan
-from tests.interop.planted_services import PLANTED, explore_service
+from tests.interop.planted_services import PLANTED, TOPIC, explore_service, producer_of
 
 RUNS = 40
 SEEDS = (1000, 2000, 3000, 4000, 5000)
@@ -41,6 +42,31 @@ def test_a_healthy_service_has_no_finding(name: str) -> None:
         kafka.reset()
     found = [(describe(finding), finding.outcome.error) for finding in summary.findings]
     assert (summary.runs, found) == (RUNS, [])
+
+
+@pytest.mark.parametrize("retries", [9, None])
+def test_few_retries_end_before_kafka_python_knows_the_next_leader(retries: int | None) -> None:
+    # It sends again every retry_backoff_ms, but asks for metadata every 100 ms at most: the manager
+    # of its connections (kafka.net.manager) does not pass retry_backoff_ms on to ClusterMetadata.
+    old_leader = {"topics": {"partitions": {"leader_id": 1}}}
+    rules = [
+        {"name": "moved", "api": "Produce", "topic": TOPIC, "leader": 2, "nth": 2},
+        {"api": "Metadata", "response": old_leader, "after": "moved", "times": 3},
+    ]
+    limit = {} if retries is None else {"retries": retries}
+    with MockKafka(brokers=3, audit=True) as kafka:
+        kafka.create_topic(TOPIC, 1, 3)
+        kafka.add_faults(rules)
+        with producer_of(kafka, **limit) as producer:
+            producer.send(TOPIC, b"1").get(timeout=30)
+            sent = producer.send(TOPIC, b"2")
+            if retries is None:
+                assert sent.get(timeout=30).offset == 1
+            else:
+                with pytest.raises(NotLeaderForPartitionError):
+                    sent.get(timeout=30)
+        stored = [record.value for record in kafka.records(TOPIC)]
+        assert stored == [b"1", b"2"][: 1 if retries else 2]
 
 
 def table() -> Iterator[str]:

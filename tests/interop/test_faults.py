@@ -352,30 +352,3 @@ def test_an_idempotent_producer_goes_on_behind_swapped_and_doubled_batches(
     assert all(outcome.error is None for outcome in outcomes)
     read = client.read(broker.servers, topic, 1, 5)
     assert [record.value for record in read] == [b"1", b"0", b"2", b"2", b"3"]
-
-
-# Connections ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-@pytest.mark.parametrize("drop_by", ["close", "reset", "half_close"])
-def test_a_client_sends_again_after_a_connection_ended(
-    broker: BrokerThread, client: Client, topic: str, drop_by: str
-) -> None:
-    create_topic(broker.servers, topic)
-    rule = broker.fault(api="Produce", drop="before_response", drop_by=drop_by, times=1)
-    (sent,) = client.produce(broker.servers, topic, ONE, is_idempotent=True)
-    assert broker.rule(rule).fire_count == 1
-    assert sent.offset in {0, -1}  # -1: a duplicate whose offset the client does not ask for
-    assert broker.stored(topic) == 1
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_client_reads_a_response_that_trickles(
-    broker: BrokerThread, client: Client, topic: str
-) -> None:
-    create_topic(broker.servers, topic)
-    rule = broker.fault(api="Produce", trickle_bytes=7, trickle_ms=1, times=2)
-    (sent,) = client.produce(broker.servers, topic, ONE)
-    assert broker.rule(rule).fire_count == 1
-    assert sent.offset == 0

@@ -18,7 +18,7 @@ from mock_kafka.control import Control
 servers = os.environ["MOCK_KAFKA_BOOTSTRAP_SERVERS"]
 print("seed", os.environ["MOCK_KAFKA_SEED"])
 producer = KafkaProducer(
-    bootstrap_servers=servers, enable_idempotence=sys.argv[1] == "1", retries=9,
+    bootstrap_servers=servers, enable_idempotence=sys.argv[1] == "1",
     retry_backoff_ms=10, reconnect_backoff_ms=10,
 )
 for _ in range(3):

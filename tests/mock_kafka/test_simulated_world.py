@@ -56,6 +56,33 @@ def test_faults_of_the_start_and_conditions_of_the_network_apply() -> None:
     assert result.value == 2
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        *({"drop": "before_response", "drop_by": by} for by in ("reset", "half_close")),
+        {"drop": "before_handling", "drop_by": "stop_reading"},
+        {"trickle_bytes": 3, "trickle_ms": 5},
+        {"response_bytes_per_second": 100},
+    ],
+    ids=str,
+)
+def test_a_producer_of_a_world_goes_on_after_faults_of_its_connections(
+    action: dict[str, object],
+) -> None:
+    async def main(world: SimulatedWorld) -> list[bytes | None]:
+        async with AIOKafkaProducer(
+            bootstrap_servers=world.bootstrap_servers, enable_idempotence=True
+        ) as producer:
+            for number in range(3):
+                await producer.send_and_wait("orders", b"%d" % number)
+        [fault] = await world.kafka.faults()
+        assert fault.count == 1
+        return [record.value for record in await world.kafka.records("orders")]
+
+    rule = {"api": "Produce", "skip": 1, "times": 1, **action}
+    assert simulate(main, faults=[rule]).value == [b"0", b"1", b"2"]
+
+
 def test_nothing_of_a_world_is_left() -> None:
     async def main(world: SimulatedWorld) -> "weakref.ref[asyncio.AbstractEventLoop]":
         async with AIOKafkaProducer(bootstrap_servers=world.bootstrap_servers) as producer:

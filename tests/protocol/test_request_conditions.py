@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.request_conditions import CONDITIONS_MAX, VALUES_MAX, Conditions, paths_to
+from protocol.request_conditions import CONDITIONS_MAX, VALUES_MAX, Conditions, Knowledge, paths_to
 from tests.batches import make_batch
 
+ORDERS_ID = UUID(int=1)
 
-def produce(*topics: tuple[str, list[int]], version: int = 9, acks: int = -1) -> Any:
+
+def produce(
+    *topics: tuple[str, list[int]],
+    version: int = 9,
+    acks: int = -1,
+    topic_id: UUID | None = None,
+) -> Any:
     topic_class = messages.ProduceRequest.TopicProduceData
     return messages.ProduceRequest(
         version=version,
@@ -23,7 +30,7 @@ def produce(*topics: tuple[str, list[int]], version: int = 9, acks: int = -1) ->
             topic_class(
                 version=version,
                 name=name,
-                topic_id=UUID(int=0),
+                topic_id=topic_id,
                 partition_data=[
                     topic_class.PartitionProduceData(
                         version=version, index=index, records=make_batch(b"x", b"y")
@@ -37,7 +44,8 @@ def produce(*topics: tuple[str, list[int]], version: int = 9, acks: int = -1) ->
 
 
 def fit(request: Any, conditions: dict[str, Any], api_key: ApiKey = ApiKey.PRODUCE) -> bool:
-    return Conditions(api_key, conditions).fits(request, lambda name: name == "retention.ms")
+    known = Knowledge(lambda name: name == "retention.ms", {ORDERS_ID: "orders"}.get)
+    return Conditions(api_key, conditions).fits(request, known)
 
 
 TWO = produce(("orders", [0, 1]), ("billing", [2]))
@@ -78,11 +86,35 @@ def test_a_request_fits_if_one_element_fits_all_conditions_about_it(
 
 
 def test_a_field_that_the_version_lacks_fits_nothing() -> None:
-    request = produce(("orders", [0]), version=13)
-    assert not fit(request, {"topic_data[].name": ["orders", ""]})
-    assert fit(request, {"topic_data[].topic_id": str(UUID(int=0))})
-    conditions = Conditions(ApiKey.PRODUCE, {"topic_data[].name": "orders"})
-    assert (conditions.is_in(12), conditions.is_in(13)) == (True, False)
+    topic_id = {"topic_data[].topic_id": str(ORDERS_ID)}
+    assert not fit(produce(("orders", [0]), version=12), topic_id)
+    assert fit(produce(("", [0]), version=13, topic_id=ORDERS_ID), topic_id)
+    conditions = Conditions(ApiKey.PRODUCE, topic_id)
+    assert (conditions.is_in(12), conditions.is_in(13)) == (False, True)
+
+
+def test_the_name_of_a_topic_is_looked_up_if_the_request_has_its_id() -> None:
+    name, index = "topic_data[].name", "topic_data[].partition_data[].index"
+    request = produce(("", [0, 1]), version=13, topic_id=ORDERS_ID)
+    assert fit(request, {name: "orders"})
+    assert fit(request, {name: {"matches": "ord.*"}, index: 1})
+    assert not fit(request, {name: ["billing", ""]})
+    assert not fit(request, {name: "orders", index: 2})
+    assert not fit(produce(("", [0]), version=13, topic_id=UUID(int=7)), {name: ["orders", ""]})
+    # In version 12 an id would have been left out.
+    assert not fit(produce(("", [0]), version=12), {name: "orders"})
+    conditions = Conditions(ApiKey.PRODUCE, {name: "orders"})
+    assert conditions.is_in(12)
+    assert conditions.is_in(13)
+
+
+def test_a_name_that_is_null_beside_an_id_fits_both() -> None:
+    topic_class = messages.DeleteTopicsRequest.DeleteTopicState
+    topic = topic_class(version=6, name=None, topic_id=ORDERS_ID)
+    request = messages.DeleteTopicsRequest(version=6, topics=[topic], timeout_ms=1)
+    assert fit(request, {"topics[].name": None}, ApiKey.DELETE_TOPICS)
+    assert fit(request, {"topics[].name": "orders"}, ApiKey.DELETE_TOPICS)
+    assert not fit(request, {"topics[].name": "billing"}, ApiKey.DELETE_TOPICS)
 
 
 def test_null_arrays_lists_of_scalars_bytes_and_structs() -> None:
@@ -124,7 +156,19 @@ def test_a_hidden_value_of_a_configuration_fits_nothing(name: str, fits: bool) -
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        ({"topics[].name": 1}, "topics[].name: there is no topics; did you mean topic_data?"),
+        ({"topics[].name": 1}, "[].name: there is no topics; did you mean topic_data[].name?"),
+        (
+            {"topics[].partitions[].index": 1},
+            "there is no topics; did you mean topic_data[].partition_data[].index?",
+        ),
+        (
+            {"topics[].partitions[].partition_index": 1},
+            "there is no topics; did you mean topic_data[].partition_data[].index?",
+        ),
+        (
+            {"producer_id": 1},
+            "did you mean topic_data[].partition_data[].records.batches[].producer_id?",
+        ),
         ({"topic_data[].nam": "t"}, "there is no nam; did you mean name?"),
         ({"topic_data[].zzz": "t"}, "there is no zzz; there are name, topic_id, partition_data"),
         ({"acks.x": 1}, "there is no x, the field before it has no fields"),
@@ -168,6 +212,7 @@ def test_all_paths_to_a_field() -> None:
         "forgotten_topics_data[].topic_id",
     ]
     assert paths_to(ApiKey.HEARTBEAT, "topic_id") == []
+    assert paths_to(ApiKey.SASL_AUTHENTICATE, "auth_bytes") == []  # no rule may depend on it
 
 
 @given(

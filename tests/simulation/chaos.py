@@ -52,7 +52,8 @@ class Chaos:
         self._network = network
         self._random = random
         self._groups = groups
-        self._is_over = False
+        self.is_over = False
+        """Whether all faults have ended."""
         self.deeds: list[Callable[[], None]] = [
             self.stop_broker,
             self.isolate_broker,
@@ -68,12 +69,12 @@ class Chaos:
 
     def do_something(self) -> None:
         """Cause one failure."""
-        if not self._is_over:
+        if not self.is_over:
             self._random.choice(self.deeds)()
 
     def heal(self) -> None:
         """End all failures."""
-        self._is_over = True
+        self.is_over = True
         now_ms = self._server.clock.now_ms()
         self._faults.clear()
         for node_id in self._cluster.brokers:

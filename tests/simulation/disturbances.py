@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
+from broker.faults import FaultRule
 from tests.simulation.admin_client import AdminClient
 from tests.simulation.admin_port import AdminPort
 from tests.simulation.hostile_client import HostileClient
@@ -15,6 +16,7 @@ from tests.simulation.replayer import Replayer
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+CONNECTION_APIS = ("Produce", "Fetch", "Metadata", "Heartbeat", "OffsetCommit")
 CLOCK_SHIFTS_MS = (50, 500, 5_000, 60_000)
 SCRAM_USERS = ["apprentice", "journeyman"]
 TOPIC_VALUES = {
@@ -32,6 +34,8 @@ class Disturbances:
         self._world = world
         self._random = random
         self._duration_ms = duration_ms
+        # Of its own, so that the other disturbances of a seed stay as they are.
+        self._links_random = Random(f"{world.seed} slow connections")
         self._hostile: list[HostileClient] = []
         self._replayers: list[Replayer] = []
         self.port = AdminPort(world.server, world.network, world.history, world.chaos, random)
@@ -60,6 +64,10 @@ class Disturbances:
             self._plan(self.alter_scram, 1, 3)
         if self._random.random() < 0.4:
             self._plan(self._hang_member, 1, 3)
+        if self._links_random.random() < 0.3:
+            for _ in range(self._links_random.randint(1, 5)):
+                at_ms = self._links_random.randrange(self._duration_ms)
+                self._world.schedule.after(at_ms, self.slow_down)
 
     def _plan(self, action: Callable[[], None], least: int, most: int) -> None:
         for _ in range(self._random.randint(least, most)):
@@ -80,6 +88,30 @@ class Disturbances:
         client = HostileClient(self._world.network, self._random, self._world.bootstrap)
         self._hostile.append(client)
         client.start()
+
+    def slow_down(self) -> None:
+        """Have some requests on slow connections, or on some that end in an unusual way."""
+        random, world = self._links_random, self._world
+        what = random.choice(
+            (
+                {
+                    "drop": random.choice(("before_handling", "before_response")),
+                    "drop_by": random.choice(("reset", "half_close", "stop_reading")),
+                },
+                {"request_bytes_per_second": random.randint(500, 50_000)},
+                {"response_bytes_per_second": random.randint(500, 50_000)},
+                {
+                    "trickle_bytes": random.choice((1, 3, 20, 100)),
+                    "trickle_ms": random.randint(1, 5),
+                },
+                {"trickle_bytes": 40, "trickle_ms": 2, "delay_ms": random.randint(1, 100)},
+            )
+        )
+        api, times = random.choice(CONNECTION_APIS), random.randint(1, 3)
+        rule = FaultRule.from_json({"api": api, "times": times, "until_ms": 2_000} | what)
+        world.trace(f"fault: {rule.to_json()}")
+        if not world.chaos.is_over:
+            world.server.dispatcher.faults.add(rule, world.server.clock.now_ms())
 
     def move_clock(self) -> None:
         """Move the clock of the brokers forward."""

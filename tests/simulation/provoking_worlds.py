@@ -22,6 +22,7 @@ DELETIONS = 20
 MUTATIONS = 20
 CLOCK_MOVES = 6
 ATTACKS = 30
+SLOWDOWNS = 30
 OPERATIONS = 30
 MORE_MEMBERS = 4
 LEAVE_MS = 1
@@ -146,6 +147,15 @@ class MovedClockWorld(World):
         for number in range(CLOCK_MOVES):
             at_ms = number * CHAOS_MS // CLOCK_MOVES
             self.schedule.after(at_ms, self.disturbances.move_clock)
+
+
+class SlowConnectionsWorld(World):
+    """Connections are slow, or end in an unusual way, time and again."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(SLOWDOWNS):
+            self.schedule.after(number * CHAOS_MS // SLOWDOWNS, self.disturbances.slow_down)
 
 
 class HostileClientsWorld(World):

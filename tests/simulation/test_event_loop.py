@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from simulation.event_loop import DeadlockError, SimulatedLoop, TimeLimitError
+from simulation.event_loop import START_S, DeadlockError, SimulatedLoop, TimeLimitError
 from simulation.network import Network, NetworkConditions
 
 
@@ -16,9 +16,7 @@ from simulation.network import Network, NetworkConditions
 def loop() -> SimulatedLoop:
     loop = SimulatedLoop(limit_s=100_000)
     conditions = NetworkConditions(delay_ms_max=5, split_chance=0.3, unread_bytes_max=1 << 20)
-    loop.network = Network(
-        loop.timeline, Random(1), conditions, lambda _line: None, is_traced=False
-    )
+    loop.network = Network(loop, Random(1), conditions, lambda _line: None, is_traced=False)
     loop.network.accept = loop.accept
     return loop
 
@@ -46,6 +44,26 @@ def test_a_cancelled_timer_does_not_run(loop: SimulatedLoop) -> None:
         timer.cancel()
     loop.run_until_complete(asyncio.sleep(2))
     assert calls == list(range(300))[1::2]
+
+
+def test_what_a_call_raises_goes_to_the_exception_handler(loop: SimulatedLoop) -> None:
+    contexts: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _loop, context: contexts.append(context))
+    loop.call_soon(divmod, 1, 0)
+    loop.run_until_complete(asyncio.sleep(1))
+    assert [type(context["exception"]) for context in contexts] == [ZeroDivisionError]
+
+
+def test_cancelled_timers_do_not_hide_a_deadlock(loop: SimulatedLoop) -> None:
+    async def main() -> None:
+        loop.call_later(50_000, print).cancel()
+        alarm = loop.call_later(1, print)
+        loop.is_dead = lambda timer: timer is alarm
+        await asyncio.Event().wait()
+
+    with pytest.raises(DeadlockError, match="can ever happen"):
+        loop.run_until_complete(main())
+    assert loop.time() - START_S < 1
 
 
 def test_wait_for_ends_at_its_timeout(loop: SimulatedLoop) -> None:

@@ -19,6 +19,7 @@ from tests.simulation.provoking_worlds import (
     PausesOfTransactionsWorld,
     QuotasWorld,
     RollingUpgradeWorld,
+    SlowConnectionsWorld,
     SmallLogsWorld,
 )
 from tests.simulation.world import World
@@ -80,6 +81,7 @@ def test_an_edit_ends_with_its_patch() -> None:
         PausesOfTransactionsWorld,
         QuotasWorld,
         RollingUpgradeWorld,
+        SlowConnectionsWorld,
         SmallLogsWorld,
     ],
 )

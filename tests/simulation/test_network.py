@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from simulation.network import Link, Network, NetworkConditions
+from simulation.network import Link, Network, NetworkConditions, ServerTransport
 from tests.simulation.virtual_time import Schedule
 
 
@@ -53,6 +53,38 @@ def test_a_cut_connection_ends_within_what_was_sent() -> None:
 def test_the_digest_depends_on_the_seed_alone() -> None:
     digests = [arrived(seed, NetworkConditions())[0] for seed in (1, 1, 2)]
     assert digests[0] == digests[1] != digests[2]
+
+
+class Server:
+    """What a broker's transport reports to the server."""
+
+    def __init__(self) -> None:
+        self.received = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+
+
+def test_a_stream_to_a_client_ends_alone_and_frames_in_pieces_are_noted_once() -> None:
+    schedule = Schedule()
+    conditions = NetworkConditions(delay_ms_max=0)
+    network = Network(schedule, Random(1), conditions, lambda _line: None, is_traced=False)
+    peer, server = Peer(), Server()
+    link = Link(network, 1, "user", "host", peer)
+    transport = ServerTransport(link, server)
+    link.arrive(transport)
+    frames = b"\0\0\0\3abc\0\0\0\0" + b"\0\0\0\2de"
+    start_ms = schedule.time_ms
+    for number, byte in enumerate(frames):
+        schedule.run_until(start_ms + number)
+        transport.write(bytes([byte]))
+    assert list(transport.frame_times) == [start_ms, start_ms + 7, start_ms + 11]
+    assert transport.can_write_eof()
+    transport.write_eof()
+    link.send_to_broker(b"late")
+    schedule.run_until(start_ms + 1_000)
+    assert (peer.received, peer.reasons) == (frames, ["connection closed"])
+    assert server.received == b"late"
 
 
 @pytest.mark.parametrize("conditions", [NetworkConditions(), NetworkConditions(refuse_chance=1)])

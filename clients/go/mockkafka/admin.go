@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,15 +19,6 @@ type Admin struct {
 	Token string // sent if it is not empty; see broker.admin.token
 }
 
-// Error is a response of the admin port that refuses an operation.
-//
-// Status is the HTTP status: 400 for invalid values, 404 for unknown names, 409 if the state of the
-// cluster does not allow it, 408 if what was waited for did not happen. Problem says why, and what to do.
-type Error struct {
-	Status  int
-	Problem ProblemDocument
-}
-
 // Error returns the reason and the remedy.
 func (e *Error) Error() string { return "mock-kafka: " + e.Problem.Detail }
 
@@ -35,22 +27,20 @@ func (e *Error) Error() string { return "mock-kafka: " + e.Problem.Detail }
 // A query and a body are encoded as JSON is: `omitempty` leaves out what is not set. A nil query or
 // body is none. A *[]byte gets the response as it is, and an *io.ReadCloser gets it while it arrives.
 func (a *Admin) Do(ctx context.Context, method, path string, query, body, result any) error {
-	target := a.URL + path
-	if parameters, err := values(query); err != nil {
-		return err
-	} else if len(parameters) > 0 {
-		target += "?" + parameters.Encode()
+	var fields map[string]any
+	encoded, unencodable := json.Marshal(query)
+	content, invalid := json.Marshal(body)
+	if body == nil {
+		content = nil
 	}
-	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(encoded)
+	unencodable = errors.Join(unencodable, invalid, decode(encoded, &fields))
+	parameters := url.Values{}
+	for name, value := range fields {
+		parameters.Set(name, fmt.Sprint(value))
 	}
-	request, err := http.NewRequestWithContext(ctx, method, target, content)
-	if err != nil {
+	target := a.URL + path + "?" + parameters.Encode()
+	request, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(content))
+	if err = errors.Join(unencodable, err); err != nil {
 		return err
 	}
 	if a.Token != "" {
@@ -66,9 +56,6 @@ func (a *Admin) Do(ctx context.Context, method, path string, query, body, result
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("mock-kafka: %s %s: %w", method, path, err)
-	}
 	if response.StatusCode >= 300 {
 		refused := &Error{Status: response.StatusCode}
 		if decode(text, &refused.Problem) != nil || refused.Problem.Detail == "" {
@@ -76,12 +63,14 @@ func (a *Admin) Do(ctx context.Context, method, path string, query, body, result
 		}
 		return refused
 	}
-	if raw, ok := result.(*[]byte); ok {
-		*raw = text
-	} else if result != nil {
-		return decode(text, result)
+	switch result := result.(type) {
+	case nil:
+	case *[]byte:
+		*result = text
+	default:
+		err = errors.Join(err, decode(text, result))
 	}
-	return nil
+	return err
 }
 
 // decode keeps the digits of numbers whose type is open: a float64 has no room for each int64.
@@ -89,28 +78,4 @@ func decode(text []byte, result any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	return decoder.Decode(result)
-}
-
-func values(query any) (url.Values, error) {
-	encoded, err := json.Marshal(query)
-	if err != nil || query == nil {
-		return nil, err
-	}
-	var fields map[string]any
-	if err := decode(encoded, &fields); err != nil {
-		return nil, err
-	}
-	parameters := url.Values{}
-	for name, value := range fields {
-		parameters.Set(name, fmt.Sprint(value))
-	}
-	return parameters, nil
-}
-
-// path returns a path with escaped values.
-func path(format string, names ...any) string {
-	for i, name := range names {
-		names[i] = url.PathEscape(fmt.Sprint(name))
-	}
-	return fmt.Sprintf(format, names...)
 }

@@ -1,7 +1,7 @@
+export type * from './admin_operations.js';
 export { MockKafkaError, WaitTimeoutError } from './admin_port.js';
 export type * from './admin_schema.js';
 export { StartError, type StartOptions } from './cluster_command.js';
-export { Fault, Hold, type When } from './fault.js';
-export type { Api, KafkaError, Request, RequestFilter } from './journal.js';
-export { MockKafka, type QuotaEntity, type QuotaValues } from './mock_kafka.js';
-export type { Bytes, NewRecord, StoredRecord } from './records.js';
+export { MockKafka } from './mock_kafka.js';
+export { Fault, Hold } from './port_methods.js';
+export type { Bytes, NewRecord } from './records.js';

@@ -1,17 +1,44 @@
-use crate::{Error, ProblemDocument, Result};
+use crate::ProblemDocument;
+use percent_encoding::{utf8_percent_encode, NON_ALPHANUMERIC};
 use serde::{de::DeserializeOwned, Serialize};
-use serde_json::Value;
-use std::fmt::Display;
+use serde_json::{json, Value};
+use std::fmt;
 use std::io::Read;
 use std::time::Duration;
-use ureq::http::Request;
-use ureq::{Agent, Body};
+use ureq::{http::Request, Agent, Body};
 
-/// Longer than any operation waits.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(660);
+/// The result of each method.
+pub type Result<T> = std::result::Result<T, Error>;
 
-/// The status of a wait that ended without what was waited for.
-const WAITED_TOO_LONG: u16 = 408;
+/// Why a method failed. `Debug` is the same text as `Display`, since tests show it after `unwrap`.
+pub enum Error {
+    /// The cluster refused the request. The status is 400 for invalid values, 404 for unknown names, 409 if the state
+    /// of the cluster does not allow it. The document says why, and what to do.
+    Refused { status: u16, problem: Box<ProblemDocument> },
+    /// There was no response, or one that cannot be read.
+    NoResponse(String),
+    /// What was waited for did not happen; the text says what there is instead.
+    Timeout(String),
+    /// No cluster started; the text has its standard error, or what was looked for.
+    NotStarted(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused { problem, .. } => f.write_str(&problem.detail),
+            Error::NoResponse(text) | Error::Timeout(text) | Error::NotStarted(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// A client of the admin port. Its methods are the operations of the port; threads may share it.
 #[derive(Clone, Debug)]
@@ -24,11 +51,10 @@ pub struct Admin {
 impl Admin {
     /// Returns a client of the port at `http://HOST:PORT`, with a token if `broker.admin.token` is set.
     pub fn new(url: &str, token: Option<String>) -> Self {
-        let settings = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(RESPONSE_TIMEOUT))
-            .build();
-        Admin { url: url.trim_end_matches('/').into(), token, agent: settings.into() }
+        let longer_than_any_operation = Duration::from_secs(660);
+        let agent = Agent::config_builder().http_status_as_error(false);
+        let agent = agent.timeout_global(Some(longer_than_any_operation)).build().into();
+        Admin { url: url.trim_end_matches('/').into(), token, agent }
     }
 
     /// The URL of the port.
@@ -44,103 +70,45 @@ impl Admin {
         query: Option<&impl Serialize>,
         body: Option<&impl Serialize>,
     ) -> Result<T> {
-        let text = self.send_for_bytes(method, path, query, body)?;
+        let text = self.bytes(method, path, json!(query), json!(body))?;
         let json: &[u8] = if text.is_empty() { b"null" } else { &text };
-        serde_json::from_slice(json).map_err(|error| Error::NoResponse(format!("{method} {path}: {error}")))
+        serde_json::from_slice(json).map_err(|error| self.no_response(method, path, error))
     }
 
-    pub(crate) fn send_for_bytes(
-        &self,
-        method: &str,
-        path: &str,
-        query: Option<&impl Serialize>,
-        body: Option<&impl Serialize>,
-    ) -> Result<Vec<u8>> {
+    fn no_response(&self, method: &str, path: &str, error: impl fmt::Display) -> Error {
+        Error::NoResponse(format!("{method} {}{path}: {error}", self.url))
+    }
+
+    pub(crate) fn bytes(&self, method: &str, path: &str, query: Value, body: Value) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        let mut response = self.respond(method, path, query, body)?;
-        let read = response.as_reader().read_to_end(&mut text);
-        read.map_err(|error| Error::NoResponse(format!("{method} {path}: {error}")))?;
-        Ok(text)
+        let read = self.open(method, path, query, body)?.as_reader().read_to_end(&mut text);
+        read.map(|_| text).map_err(|error| self.no_response(method, path, error))
     }
 
-    pub(crate) fn send_for_stream(
-        &self,
-        method: &str,
-        path: &str,
-        query: Option<&impl Serialize>,
-        body: Option<&impl Serialize>,
-    ) -> Result<Box<dyn Read>> {
-        Ok(Box::new(self.respond(method, path, query, body)?.into_reader()))
-    }
-
-    fn respond(
-        &self,
-        method: &str,
-        path: &str,
-        query: Option<&impl Serialize>,
-        body: Option<&impl Serialize>,
-    ) -> Result<Body> {
-        let no_response =
-            |error: &dyn Display| Error::NoResponse(format!("{method} {}{path}: {error}", self.url));
-        let mut request =
-            Request::builder().method(method).uri(format!("{}{path}{}", self.url, parameters(query)));
+    pub(crate) fn open(&self, method: &str, path: &str, query: Value, body: Value) -> Result<Body> {
+        let escaped = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let value_of = |value: &Value| escaped(value.as_str().unwrap_or(&value.to_string()));
+        let fields = query.as_object().into_iter().flatten();
+        let parameters: String = fields.map(|(name, value)| format!("{name}={}&", value_of(value))).collect();
+        let mut request = Request::builder().method(method).uri(format!("{}{path}?{parameters}", self.url));
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
-        let content = match body {
-            Some(body) => serde_json::to_vec(body).map_err(|error| no_response(&error))?,
-            None => Vec::new(),
-        };
-        let request = request.body(content).map_err(|error| no_response(&error))?;
-        let response = self.agent.run(request).map_err(|error| no_response(&error))?;
+        let content = if body.is_null() { String::new() } else { body.to_string() };
+        let sent = request.body(content).map_err(ureq::Error::from).and_then(|one| self.agent.run(one));
+        let response = sent.map_err(|error| self.no_response(method, path, error))?;
         let status = response.status();
-        let mut body = response.into_body();
         if status.is_success() {
-            return Ok(body);
+            return Ok(response.into_body());
         }
-        let text = body.read_to_string().unwrap_or_default();
-        let problem: ProblemDocument = serde_json::from_str(&text).unwrap_or_else(|_| ProblemDocument {
-            detail: format!("{method} {path}: {status} {text}"),
-            ..Default::default()
-        });
-        if status.as_u16() == WAITED_TOO_LONG {
-            return Err(Error::Timeout(problem.detail));
+        let text = response.into_body().read_to_string().unwrap_or_default();
+        let mut problem: ProblemDocument = serde_json::from_str(&text).unwrap_or_default();
+        if problem.detail.is_empty() {
+            problem.detail = format!("{method} {path}: {status} {text}");
         }
-        Err(Error::Refused { status: status.as_u16(), problem: Box::new(problem) })
+        Err(match status.as_u16() {
+            408 => Error::Timeout(problem.detail),
+            status => Error::Refused { status, problem: Box::new(problem) },
+        })
     }
-}
-
-/// Returns `?NAME=VALUE&...` of the fields that are set.
-fn parameters(query: Option<&impl Serialize>) -> String {
-    let Some(Ok(Value::Object(fields))) = query.map(serde_json::to_value) else { return String::new() };
-    let pairs: Vec<String> = fields
-        .iter()
-        .map(|(name, value)| format!("{name}={}", escaped(value.as_str().unwrap_or(&value.to_string()))))
-        .collect();
-    if pairs.is_empty() {
-        String::new()
-    } else {
-        format!("?{}", pairs.join("&"))
-    }
-}
-
-/// Returns a path with escaped values in the place of `{...}`.
-pub(crate) fn path(form: &str, names: &[&dyn Display]) -> String {
-    let mut names = names.iter();
-    let parts = form.split('/').map(|part| match part.starts_with('{') {
-        true => escaped(&names.next().expect("a value for each name").to_string()),
-        false => part.into(),
-    });
-    parts.collect::<Vec<_>>().join("/")
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(byte.into()),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }

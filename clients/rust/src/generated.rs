@@ -1,10 +1,14 @@
-// Made by `generate` from clients/openapi.json. Do not edit.
+// Made by `generate` from clients/openapi.json and clients/methods.json. Do not edit.
 
-use crate::{path, Admin, Result};
+use crate::{Admin, Error, MockKafka, Result};
+use base64::prelude::{Engine, BASE64_STANDARD};
+use percent_encoding::{utf8_percent_encode, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The reason why a request was refused, and what to do.
 ///
@@ -481,7 +485,8 @@ pub struct FaultRule {
     /// requests that name this transactional id, FindCoordinator included
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactional_id: Option<String>,
-    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group
+    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir,
+    /// feature, owner of a delegation token, or member that leaves a group
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
     /// requests that name this topic id, whether or not such a topic exists
@@ -523,7 +528,8 @@ pub struct FaultRule {
     /// until the rule with this name has fired so often; later requests do not match
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not match
+    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not
+    /// match
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<i64>,
     /// until this long after that time; later requests do not match
@@ -538,25 +544,33 @@ pub struct FaultRule {
     /// when the rule is added, without any request; for actions on the cluster
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<bool>,
-    /// the API's own response in the request's version, with this error code for everything that was asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case
+    /// the API's own response in the request's version, with this error code for everything that was asked for; any of
+    /// Kafka 4.4's 138 codes, by its number or its name in any case
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords
+    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and
+    /// before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and
+    /// `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT`
+    /// of DeleteRecords
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an error for the whole request, and in the parts if the rule is for some of them
+    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an
+    /// error for the whole request, and in the parts if the rule is for some of them
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
     /// the response with these values in it; together with `error`, the error response with them
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
-    /// a closed connection: before the request is handled, after it was handled and before its response, or within the response
+    /// a closed connection: before the request is handled, after it was handled and before its response, or within the
+    /// response
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<String>,
     /// so many bytes of the response before the end, with `within_response`; half by default
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_after_bytes: Option<i64>,
-    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN), and what the client sends is read and ignored; or it stays open and nothing is read from it any more. `connections.max.idle.ms` ends the last two
+    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN),
+    /// and what the client sends is read and ignored; or it stays open and nothing is read from it any more.
+    /// `connections.max.idle.ms` ends the last two
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_by: Option<String>,
     /// no response, ever; the request is not handled, or it is
@@ -565,7 +579,8 @@ pub struct FaultRule {
     /// brokers, leaders and coordinators as they were when the rule was added
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_metadata: Option<bool>,
-    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before its response. No clock releases it
+    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before
+    /// its response. No clock releases it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
     /// this throttle time in the response, and a connection that is muted for it
@@ -610,25 +625,32 @@ pub struct FaultRule {
     /// the response with this number as its size, which may be negative
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_bytes: Option<i64>,
-    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response
+    /// alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values
+    /// with another schema id, or, for Produce, the batch behind the next one of its partition
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_records: Option<String>,
-    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and
+    /// `replace_schema_id` changes all that have a schema id
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_index: Option<i64>,
-    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes
+    /// behind it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_id: Option<i64>,
     /// the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Value>,
-    /// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or `transactional_id` on this or the `next` broker; requests that wait at the old one get NOT_COORDINATOR
+    /// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or `transactional_id` on
+    /// this or the `next` broker; requests that wait at the old one get NOT_COORDINATOR
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordinator: Option<Value>,
-    /// a broker that is down: closed connections, new ones refused, until it is started on the same port; `self` is the broker that received the request
+    /// a broker that is down: closed connections, new ones refused, until it is started on the same port; `self` is the
+    /// broker that received the request
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_broker: Option<Value>,
-    /// whether leaders and coordinators move to other brokers. By default yes for a stopped broker, no for an isolated one. With `controller.mutation.time.us` they move when the controller gets to it
+    /// whether leaders and coordinators move to other brokers. By default yes for a stopped broker, no for an isolated
+    /// one. With `controller.mutation.time.us` they move when the controller gets to it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elect: Option<bool>,
     /// the broker starts again this long after it was stopped, isolated or fenced
@@ -643,13 +665,15 @@ pub struct FaultRule {
     /// the broker again, in sync, with all its records
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_broker: Option<i64>,
-    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions` has them
+    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions`
+    /// has them
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_versions: Option<String>,
     /// the members of `group` begin a rebalance, or are removed from it as when their sessions have expired
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<String>,
-    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due happens in order
+    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due
+    /// happens in order
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advance_ms: Option<i64>,
     /// new connections that are closed at once
@@ -701,7 +725,8 @@ impl FaultRule {
         self.transactional_id = Some(value.into());
         self
     }
-    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir, feature, owner of a delegation token, or member that leaves a group
+    /// requests that name this resource of a configuration or of access control, quota entity, SCRAM user, log dir,
+    /// feature, owner of a delegation token, or member that leaves a group
     pub fn resource(mut self, value: impl Into<String>) -> Self {
         self.resource = Some(value.into());
         self
@@ -771,7 +796,8 @@ impl FaultRule {
         self.until = Some(value.into());
         self
     }
-    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not match
+    /// from this long after the rule was added, or after it began to match because of `after`; earlier requests do not
+    /// match
     pub fn after_ms(mut self, value: impl Into<i64>) -> Self {
         self.after_ms = Some(value.into());
         self
@@ -796,17 +822,22 @@ impl FaultRule {
         self.at_once = Some(value.into());
         self
     }
-    /// the API's own response in the request's version, with this error code for everything that was asked for; any of Kafka 4.4's 138 codes, by its number or its name in any case
+    /// the API's own response in the request's version, with this error code for everything that was asked for; any of
+    /// Kafka 4.4's 138 codes, by its number or its name in any case
     pub fn error(mut self, value: impl Into<String>) -> Self {
         self.error = Some(value.into());
         self
     }
-    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT` of DeleteRecords
+    /// when an error or an action on the cluster takes effect: before the request is handled, or after it was handled and
+    /// before its response. By default before, but after the append for the errors `REQUEST_TIMED_OUT` and
+    /// `NOT_ENOUGH_REPLICAS_AFTER_APPEND` of Produce and WriteTxnMarkers, and after the deletion for `REQUEST_TIMED_OUT`
+    /// of DeleteRecords
     pub fn at(mut self, value: impl Into<String>) -> Self {
         self.at = Some(value.into());
         self
     }
-    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an error for the whole request, and in the parts if the rule is for some of them
+    /// where an error is: in the response itself, or in the parts that the request names; by default where the API has an
+    /// error for the whole request, and in the parts if the rule is for some of them
     pub fn level(mut self, value: impl Into<String>) -> Self {
         self.level = Some(value.into());
         self
@@ -816,7 +847,8 @@ impl FaultRule {
         self.response = Some(value.into());
         self
     }
-    /// a closed connection: before the request is handled, after it was handled and before its response, or within the response
+    /// a closed connection: before the request is handled, after it was handled and before its response, or within the
+    /// response
     pub fn drop(mut self, value: impl Into<String>) -> Self {
         self.drop = Some(value.into());
         self
@@ -826,7 +858,9 @@ impl FaultRule {
         self.drop_after_bytes = Some(value.into());
         self
     }
-    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN), and what the client sends is read and ignored; or it stays open and nothing is read from it any more. `connections.max.idle.ms` ends the last two
+    /// how the connection ends with `drop`: it closes; it is reset (RST); only the direction to the client closes (FIN),
+    /// and what the client sends is read and ignored; or it stays open and nothing is read from it any more.
+    /// `connections.max.idle.ms` ends the last two
     pub fn drop_by(mut self, value: impl Into<String>) -> Self {
         self.drop_by = Some(value.into());
         self
@@ -841,7 +875,8 @@ impl FaultRule {
         self.stale_metadata = Some(value.into());
         self
     }
-    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before its response. No clock releases it
+    /// nothing until the request is released; then it goes on: before it is handled, or after it was handled and before
+    /// its response. No clock releases it
     pub fn hold(mut self, value: impl Into<String>) -> Self {
         self.hold = Some(value.into());
         self
@@ -916,17 +951,21 @@ impl FaultRule {
         self.announce_bytes = Some(value.into());
         self
     }
-    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values with another schema id, or, for Produce, the batch behind the next one of its partition
+    /// a batch of each partition with other records and a valid CRC: for Produce in the log, for Fetch in this response
+    /// alone. The batch twice, a value with one byte changed, one record missing, the records in reverse order, values
+    /// with another schema id, or, for Produce, the batch behind the next one of its partition
     pub fn change_records(mut self, value: impl Into<String>) -> Self {
         self.change_records = Some(value.into());
         self
     }
-    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and `replace_schema_id` changes all that have a schema id
+    /// the record of the batch to change or drop, from 0; by default `seed` chooses one that can be changed, and
+    /// `replace_schema_id` changes all that have a schema id
     pub fn record_index(mut self, value: impl Into<i64>) -> Self {
         self.record_index = Some(value.into());
         self
     }
-    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes behind it
+    /// the schema id of `replace_schema_id`, 2147483647 by default: in a value that begins with a byte 0 the four bytes
+    /// behind it
     pub fn schema_id(mut self, value: impl Into<i64>) -> Self {
         self.schema_id = Some(value.into());
         self
@@ -936,17 +975,20 @@ impl FaultRule {
         self.leader = Some(value.into());
         self
     }
-    /// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or `transactional_id` on this or the `next` broker; requests that wait at the old one get NOT_COORDINATOR
+    /// the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or `transactional_id` on
+    /// this or the `next` broker; requests that wait at the old one get NOT_COORDINATOR
     pub fn coordinator(mut self, value: impl Into<Value>) -> Self {
         self.coordinator = Some(value.into());
         self
     }
-    /// a broker that is down: closed connections, new ones refused, until it is started on the same port; `self` is the broker that received the request
+    /// a broker that is down: closed connections, new ones refused, until it is started on the same port; `self` is the
+    /// broker that received the request
     pub fn stop_broker(mut self, value: impl Into<Value>) -> Self {
         self.stop_broker = Some(value.into());
         self
     }
-    /// whether leaders and coordinators move to other brokers. By default yes for a stopped broker, no for an isolated one. With `controller.mutation.time.us` they move when the controller gets to it
+    /// whether leaders and coordinators move to other brokers. By default yes for a stopped broker, no for an isolated
+    /// one. With `controller.mutation.time.us` they move when the controller gets to it
     pub fn elect(mut self, value: impl Into<bool>) -> Self {
         self.elect = Some(value.into());
         self
@@ -971,7 +1013,8 @@ impl FaultRule {
         self.start_broker = Some(value.into());
         self
     }
-    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions` has them
+    /// the versions that `broker`, or the broker that received the request, serves from now on, as `broker.api.versions`
+    /// has them
     pub fn api_versions(mut self, value: impl Into<String>) -> Self {
         self.api_versions = Some(value.into());
         self
@@ -981,7 +1024,8 @@ impl FaultRule {
         self.members = Some(value.into());
         self
     }
-    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due happens in order
+    /// the clock this much later, as soon as the request was handled or began to wait; everything that becomes due
+    /// happens in order
     pub fn advance_ms(mut self, value: impl Into<i64>) -> Self {
         self.advance_ms = Some(value.into());
         self
@@ -3401,12 +3445,13 @@ impl Admin {
     ///
     /// It sends `GET /metrics`.
     pub fn get_metrics(&self) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/metrics", None::<&()>, None::<&()>)
+        self.bytes("GET", "/metrics", Value::Null, Value::Null)
     }
 
     /// Remove the rules that fit, and return them; without a query all.
     ///
-    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the resource of this name: also one with a prefix of it, or for any resource.
+    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the
+    /// resource of this name: also one with a prefix of it, or for any resource.
     ///
     /// It sends `DELETE /v1/acls`.
     pub fn remove_acls(&self, query: &RemoveAclsQuery) -> Result<Vec<AclBody>> {
@@ -3415,7 +3460,8 @@ impl Admin {
 
     /// List the rules that fit, as DescribeAcls shows them; none without an authorizer.
     ///
-    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the resource of this name: also one with a prefix of it, or for any resource.
+    /// Which rules: all set values must be those of the rule. With `pattern_type` MATCH it is a rule that applies to the
+    /// resource of this name: also one with a prefix of it, or for any resource.
     ///
     /// It sends `GET /v1/acls`.
     pub fn list_acls(&self, query: &ListAclsQuery) -> Result<Vec<AclBody>> {
@@ -3431,7 +3477,8 @@ impl Admin {
 
     /// List what a principal may do with a resource, and why.
     ///
-    /// Who would do something from which host, and with which resource. Without `operation` all operations of the type of resource.
+    /// Who would do something from which host, and with which resource. Without `operation` all operations of the type of
+    /// resource.
     ///
     /// It sends `GET /v1/acls/decisions`.
     pub fn list_decisions(&self, query: &ListDecisionsQuery) -> Result<Vec<DecisionView>> {
@@ -3469,7 +3516,7 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/brokers/{node_id}`.
     pub fn decommission_broker(&self, node_id: i64) -> Result<()> {
-        self.send("DELETE", &path("/v1/brokers/{node_id}", &[&node_id]), None::<&()>, None::<&()>)
+        self.send("DELETE", &format!("/v1/brokers/{}", node_id), None::<&()>, None::<&()>)
     }
 
     /// Advertise another address, such as the mapped port of a container.
@@ -3478,21 +3525,21 @@ impl Admin {
     ///
     /// It sends `PUT /v1/brokers/{node_id}/advertised`.
     pub fn advertise_address(&self, node_id: i64, body: &AdvertisedBody) -> Result<BrokerView> {
-        self.send("PUT", &path("/v1/brokers/{node_id}/advertised", &[&node_id]), None::<&()>, Some(body))
+        self.send("PUT", &format!("/v1/brokers/{}/advertised", node_id), None::<&()>, Some(body))
     }
 
     /// Fence a broker: it leaves Metadata and leads nothing; its connections stay.
     ///
     /// It sends `POST /v1/brokers/{node_id}/fence`.
     pub fn fence_broker(&self, node_id: i64) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/fence", &[&node_id]), None::<&()>, None::<&()>)
+        self.send("POST", &format!("/v1/brokers/{}/fence", node_id), None::<&()>, None::<&()>)
     }
 
     /// Isolate a broker from its clients: connections stay open, nothing passes through them.
     ///
     /// It sends `POST /v1/brokers/{node_id}/isolate`.
     pub fn isolate_broker(&self, node_id: i64, body: &CutBody) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/isolate", &[&node_id]), None::<&()>, Some(body))
+        self.send("POST", &format!("/v1/brokers/{}/isolate", node_id), None::<&()>, Some(body))
     }
 
     /// Start a broker again on its port; it leads only partitions that have no leader.
@@ -3501,16 +3548,17 @@ impl Admin {
     ///
     /// It sends `POST /v1/brokers/{node_id}/start`.
     pub fn start_broker(&self, node_id: i64, body: &StartBody) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/start", &[&node_id]), None::<&()>, Some(body))
+        self.send("POST", &format!("/v1/brokers/{}/start", node_id), None::<&()>, Some(body))
     }
 
     /// Stop a broker: its connections are cut and new ones refused; no record is lost.
     ///
-    /// With `controller.mutation.time.us` the election waits for topic requests in the controller's queue. Until then the broker is alive and leads.
+    /// With `controller.mutation.time.us` the election waits for topic requests in the controller's queue. Until then the
+    /// broker is alive and leads.
     ///
     /// It sends `POST /v1/brokers/{node_id}/stop`.
     pub fn stop_broker(&self, node_id: i64, body: &StopBody) -> Result<BrokerView> {
-        self.send("POST", &path("/v1/brokers/{node_id}/stop", &[&node_id]), None::<&()>, Some(body))
+        self.send("POST", &format!("/v1/brokers/{}/stop", node_id), None::<&()>, Some(body))
     }
 
     /// Return the time.
@@ -3529,7 +3577,8 @@ impl Admin {
 
     /// Move the clock forward, in any mode.
     ///
-    /// Before the response, everything that becomes due happens in order: mutes end, ids and offsets expire, group timeouts fire, delayed responses are sent.
+    /// Before the response, everything that becomes due happens in order: mutes end, ids and offsets expire, group
+    /// timeouts fire, delayed responses are sent.
     ///
     /// It sends `POST /v1/clock/advance`.
     pub fn advance_clock(&self, body: &AdvanceBody) -> Result<ClockView> {
@@ -3556,7 +3605,7 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/connections/{connection}`.
     pub fn cut_connection(&self, connection: i64) -> Result<()> {
-        self.send("DELETE", &path("/v1/connections/{connection}", &[&connection]), None::<&()>, None::<&()>)
+        self.send("DELETE", &format!("/v1/connections/{}", connection), None::<&()>, None::<&()>)
     }
 
     /// Show the controller's queue: requests for topics and partitions, and elections.
@@ -3582,7 +3631,8 @@ impl Admin {
 
     /// Add a rule after all others, or all rules of a list.
     ///
-    /// If one rule of a list is refused, none is added. The body has the form of the file of `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids and counts are ignored: the rules begin again.
+    /// If one rule of a list is refused, none is added. The body has the form of the file of `mock-kafka serve --faults
+    /// FILE`. It may also be the response of `GET /v1/faults`, whose ids and counts are ignored: the rules begin again.
     ///
     /// It sends `POST /v1/faults`.
     pub fn add_faults(&self, body: &Value) -> Result<Value> {
@@ -3593,7 +3643,7 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/faults/{id}`.
     pub fn remove_fault(&self, id: i64) -> Result<()> {
-        self.send("DELETE", &path("/v1/faults/{id}", &[&id]), None::<&()>, None::<&()>)
+        self.send("DELETE", &format!("/v1/faults/{}", id), None::<&()>, None::<&()>)
     }
 
     /// List why a rule does not fire, and the requests that come nearest to its conditions.
@@ -3602,25 +3652,27 @@ impl Admin {
     ///
     /// It sends `GET /v1/faults/{id}/near-misses`.
     pub fn list_near_misses_of_fault(&self, id: i64) -> Result<NearMissesView> {
-        self.send("GET", &path("/v1/faults/{id}/near-misses", &[&id]), None::<&()>, None::<&()>)
+        self.send("GET", &format!("/v1/faults/{}/near-misses", id), None::<&()>, None::<&()>)
     }
 
     /// Have requests that a rule holds go on, the oldest first.
     ///
-    /// Without `count` all go on, and the rule holds no others. What the requests do, and their responses, are there before this returns.
+    /// Without `count` all go on, and the rule holds no others. What the requests do, and their responses, are there
+    /// before this returns.
     ///
     /// It sends `POST /v1/faults/{id}/release`.
     pub fn release_held(&self, id: i64, body: &ReleaseBody) -> Result<FaultView> {
-        self.send("POST", &path("/v1/faults/{id}/release", &[&id]), None::<&()>, Some(body))
+        self.send("POST", &format!("/v1/faults/{}/release", id), None::<&()>, Some(body))
     }
 
     /// Return the rule when it has fired, and holds requests, as often as the query says.
     ///
-    /// After the timeout 408 with the reasons, and the requests that come nearest to its conditions. What to wait for, and how long, in ms of real time.
+    /// After the timeout 408 with the reasons, and the requests that come nearest to its conditions. What to wait for,
+    /// and how long, in ms of real time.
     ///
     /// It sends `GET /v1/faults/{id}/wait`.
     pub fn wait_for_fault(&self, id: i64, query: &WaitForFaultQuery) -> Result<FaultView> {
-        self.send("GET", &path("/v1/faults/{id}/wait", &[&id]), Some(query), None::<&()>)
+        self.send("GET", &format!("/v1/faults/{}/wait", id), Some(query), None::<&()>)
     }
 
     /// List groups of all types with their members, offsets and share partitions.
@@ -3634,43 +3686,72 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/groups/{group_id}`.
     pub fn delete_group(&self, group_id: &str) -> Result<()> {
-        self.send("DELETE", &path("/v1/groups/{group_id}", &[&group_id]), None::<&()>, None::<&()>)
+        self.send(
+            "DELETE",
+            &format!("/v1/groups/{}", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return one group.
     ///
     /// It sends `GET /v1/groups/{group_id}`.
     pub fn get_group(&self, group_id: &str) -> Result<GroupView> {
-        self.send("GET", &path("/v1/groups/{group_id}", &[&group_id]), None::<&()>, None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set the target assignment of a group of the consumer protocol.
     ///
-    /// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then they get what is free. Members and partitions that it does not name get nothing and stay unassigned. The assignor assigns again in the next epoch: when a member joins, leaves or subscribes to other topics, when a subscribed topic changes, or after `POST /v1/groups/{group_id}/rebalance`.
+    /// A new epoch begins with it, and heartbeats move the members towards it: they first revoke, then they get what is
+    /// free. Members and partitions that it does not name get nothing and stay unassigned. The assignor assigns again in
+    /// the next epoch: when a member joins, leaves or subscribes to other topics, when a subscribed topic changes, or
+    /// after `POST /v1/groups/{group_id}/rebalance`.
     ///
     /// It sends `PUT /v1/groups/{group_id}/assignment`.
     pub fn put_assignment(&self, group_id: &str, body: &AssignmentBody) -> Result<()> {
-        self.send("PUT", &path("/v1/groups/{group_id}/assignment", &[&group_id]), None::<&()>, Some(body))
+        self.send(
+            "PUT",
+            &format!("/v1/groups/{}/assignment", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Move a group or transactional id to a coordinator.
     ///
-    /// It becomes the leader of the partitions of `__consumer_offsets` and `__transaction_state` that the id belongs to, so all groups and transactional ids of these partitions move.
+    /// It becomes the leader of the partitions of `__consumer_offsets` and `__transaction_state` that the id belongs to,
+    /// so all groups and transactional ids of these partitions move.
     ///
     /// It sends `PUT /v1/groups/{group_id}/coordinator`.
     pub fn put_coordinator(&self, group_id: &str, body: &CoordinatorBody) -> Result<()> {
-        self.send("PUT", &path("/v1/groups/{group_id}/coordinator", &[&group_id]), None::<&()>, Some(body))
+        self.send(
+            "PUT",
+            &format!("/v1/groups/{}/coordinator", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Remove a member, as its coordinator does when its session has expired.
     ///
-    /// Its next request gets UNKNOWN_MEMBER_ID, and the other members get its partitions. Records that a member of a share group has acquired stay acquired until their locks expire.
+    /// Its next request gets UNKNOWN_MEMBER_ID, and the other members get its partitions. Records that a member of a
+    /// share group has acquired stay acquired until their locks expire.
     ///
     /// It sends `POST /v1/groups/{group_id}/members/{member}/fence`.
     pub fn fence_member(&self, group_id: &str, member: &str) -> Result<()> {
         self.send(
             "POST",
-            &path("/v1/groups/{group_id}/members/{member}/fence", &[&group_id, &member]),
+            &format!(
+                "/v1/groups/{}/members/{}/fence",
+                utf8_percent_encode(group_id, NON_ALPHANUMERIC),
+                utf8_percent_encode(member, NON_ALPHANUMERIC)
+            ),
             None::<&()>,
             None::<&()>,
         )
@@ -3678,34 +3759,53 @@ impl Admin {
 
     /// List what a group has committed, and its lag.
     ///
-    /// It has all partitions of the topics that the group has committed or subscribes to; of a share group those that have a state, with their start offsets.
+    /// It has all partitions of the topics that the group has committed or subscribes to; of a share group those that
+    /// have a state, with their start offsets.
     ///
     /// It sends `GET /v1/groups/{group_id}/offsets`.
     pub fn list_group_offsets(&self, group_id: &str) -> Result<Vec<GroupOffsetView>> {
-        self.send("GET", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}/offsets", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set the committed offsets of a group without members; return all of them.
     ///
-    /// A share group begins there, and what was acknowledged is forgotten. An offset that is outside of a log becomes the nearest one in it.
+    /// A share group begins there, and what was acknowledged is forgotten. An offset that is outside of a log becomes the
+    /// nearest one in it.
     ///
     /// It sends `PUT /v1/groups/{group_id}/offsets`.
     pub fn reset_group_offsets(&self, group_id: &str, body: &OffsetsBody) -> Result<Vec<GroupOffsetView>> {
-        self.send("PUT", &path("/v1/groups/{group_id}/offsets", &[&group_id]), None::<&()>, Some(body))
+        self.send(
+            "PUT",
+            &format!("/v1/groups/{}/offsets", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Begin a rebalance: a new epoch, or in a classic group a new generation.
     ///
-    /// Members of a classic group join again. In other groups the next heartbeat of a member computes the target assignment again, also after a manual one.
+    /// Members of a classic group join again. In other groups the next heartbeat of a member computes the target
+    /// assignment again, also after a manual one.
     ///
     /// It sends `POST /v1/groups/{group_id}/rebalance`.
     pub fn rebalance_group(&self, group_id: &str) -> Result<()> {
-        self.send("POST", &path("/v1/groups/{group_id}/rebalance", &[&group_id]), None::<&()>, None::<&()>)
+        self.send(
+            "POST",
+            &format!("/v1/groups/{}/rebalance", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return a group as soon as it is stable and has members, or null after the timeout.
     ///
-    /// Every member then has its target assignment. With `members` the group must have this many. The group need not exist yet. How many members the group must have, and how long to wait, in ms of real time.
+    /// Every member then has its target assignment. With `members` the group must have this many. The group need not
+    /// exist yet. How many members the group must have, and how long to wait, in ms of real time.
     ///
     /// It sends `GET /v1/groups/{group_id}/stable`.
     pub fn wait_for_stable_group(
@@ -3713,7 +3813,12 @@ impl Admin {
         group_id: &str,
         query: &WaitForStableGroupQuery,
     ) -> Result<Option<GroupView>> {
-        self.send("GET", &path("/v1/groups/{group_id}/stable", &[&group_id]), Some(query), None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/groups/{}/stable", utf8_percent_encode(group_id, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List the producer id filters of users with a quota, and the age of their layers.
@@ -3787,7 +3892,10 @@ impl Admin {
 
     /// List the newest requests, refused or delayed connections and disconnects that fit.
     ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of
+    /// the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that
+    /// topic. The newest lines that fit, at most `limit`. `fields` are the fields of a request to list, separated by
+    /// commas; it decides instead of `bodies`. A message is decoded only for a field that needs it.
     ///
     /// It sends `GET /v1/requests`.
     pub fn list_requests(&self, query: &ListRequestsQuery) -> Result<Vec<RequestView>> {
@@ -3796,25 +3904,34 @@ impl Admin {
 
     /// Stream new and changed lines as server-sent events, named by their kind.
     ///
-    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. As for all lines; with `interval_ms` at least so many ms pass between two parts. Each part then has the newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster little.
+    /// A request whose response comes later is sent twice: on arrival and with its response. With `since` the stream
+    /// begins with the lines in the journal. A client that reads too slowly gets an event `lost` with the number of
+    /// lines. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the
+    /// number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is
+    /// one of that topic. As for all lines; with `interval_ms` at least so many ms pass between two parts. Each part then
+    /// has the newest events, at most 40, and the older ones are lost: so a follower costs a busy cluster little.
     ///
     /// It sends `GET /v1/requests/events`.
     pub fn follow_requests(&self, query: &FollowRequestsQuery) -> Result<Box<dyn Read>> {
-        self.send_for_stream("GET", "/v1/requests/events", Some(query), None::<&()>)
+        Ok(Box::new(self.open("GET", "/v1/requests/events", json!(query), Value::Null)?.into_reader()))
     }
 
     /// Export all lines that fit, as one JSON document per line.
     ///
-    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic.
+    /// Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of
+    /// the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that
+    /// topic.
     ///
     /// It sends `GET /v1/requests/export`.
     pub fn export_requests(&self, query: &ExportRequestsQuery) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/v1/requests/export", Some(query), None::<&()>)
+        self.bytes("GET", "/v1/requests/export", json!(query), Value::Null)
     }
 
     /// List the requests that come nearest to a query, and the fields in which they differ.
     ///
-    /// Requests that fit the query are left out. `bodies` has no effect. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic.
+    /// Requests that fit the query are left out. `bodies` has no effect. Which lines: all set values must fit. APIs and
+    /// errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of
+    /// the broker's clock. With `topic` too, `partition` is one of that topic.
     ///
     /// It sends `GET /v1/requests/near-misses`.
     pub fn list_near_misses(&self, query: &ListNearMissesQuery) -> Result<NearMissesView> {
@@ -3823,11 +3940,15 @@ impl Admin {
 
     /// Export all requests that fit and their responses as a packet capture for Wireshark.
     ///
-    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. With `secrets` also the frames of APIs that may have passwords or tokens.
+    /// The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port 9092 of 10.0.0.N,
+    /// the broker N. Without `secrets` it leaves out requests that may have passwords or tokens, and those whose frame
+    /// the journal has not kept. Which lines: all set values must fit. APIs and errors in any case, with or without `_`.
+    /// `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too,
+    /// `partition` is one of that topic. With `secrets` also the frames of APIs that may have passwords or tokens.
     ///
     /// It sends `GET /v1/requests/pcap`.
     pub fn export_pcap(&self, query: &ExportPcapQuery) -> Result<Vec<u8>> {
-        self.send_for_bytes("GET", "/v1/requests/pcap", Some(query), None::<&()>)
+        self.bytes("GET", "/v1/requests/pcap", json!(query), Value::Null)
     }
 
     /// Return the size of the journal and the number of the newest line.
@@ -3839,7 +3960,10 @@ impl Admin {
 
     /// Return the first line that fits: an existing one, or the next new or changed one.
     ///
-    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. After the timeout 408 with the requests that come nearest. Which lines: all set values must fit. APIs and errors in any case, with or without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With `topic` too, `partition` is one of that topic. How long to wait, in ms of real time.
+    /// A request fits as soon as it is received; use `outcome=responded` to wait for its response. After the timeout 408
+    /// with the requests that come nearest. Which lines: all set values must fit. APIs and errors in any case, with or
+    /// without `_`. `since` is the number of the last line already seen, `since_ms` a time of the broker's clock. With
+    /// `topic` too, `partition` is one of that topic. How long to wait, in ms of real time.
     ///
     /// It sends `GET /v1/requests/wait`.
     pub fn wait_for_request(&self, query: &WaitForRequestQuery) -> Result<RequestView> {
@@ -3848,16 +3972,21 @@ impl Admin {
 
     /// Return one line; a request with its decoded messages and with its frames in hex.
     ///
-    /// `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal has not kept the frame, or if it may have secrets and the query does not ask for them. With `secrets` also the frames of APIs that may have passwords or tokens.
+    /// `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal has not kept the
+    /// frame, or if it may have secrets and the query does not ask for them. With `secrets` also the frames of APIs that
+    /// may have passwords or tokens.
     ///
     /// It sends `GET /v1/requests/{number}`.
     pub fn get_request(&self, number: i64, query: &GetRequestQuery) -> Result<RequestView> {
-        self.send("GET", &path("/v1/requests/{number}", &[&number]), Some(query), None::<&()>)
+        self.send("GET", &format!("/v1/requests/{}", number), Some(query), None::<&()>)
     }
 
     /// Reset the cluster to the state in which it was started.
     ///
-    /// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is loaded again. With new ports, clients from before get refused connections instead of reaching the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with free ports.
+    /// This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and the
+    /// brokers. All connections are closed. A snapshot that was loaded with `keep` is loaded again. With new ports,
+    /// clients from before get refused connections instead of reaching the cluster again; `/v1/brokers` has the
+    /// addresses. The cluster must have been started with free ports.
     ///
     /// It sends `POST /v1/reset`.
     pub fn reset(&self, body: &ResetBody) -> Result<()> {
@@ -3870,12 +3999,14 @@ impl Admin {
     ///
     /// It sends `GET /v1/schemas/{schema_id}`.
     pub fn get_schema(&self, schema_id: i64) -> Result<SchemaView> {
-        self.send("GET", &path("/v1/schemas/{schema_id}", &[&schema_id]), None::<&()>, None::<&()>)
+        self.send("GET", &format!("/v1/schemas/{}", schema_id), None::<&()>, None::<&()>)
     }
 
     /// Search groups of all types by their ids.
     ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since.
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most
+    /// `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has
+    /// changed since.
     ///
     /// It sends `GET /v1/search/groups`.
     pub fn search_groups(&self, query: &SearchGroupsQuery) -> Result<GroupsPage> {
@@ -3884,7 +4015,8 @@ impl Admin {
 
     /// Search the journal by API, client, user, topics, groups, errors, outcome and fault rule.
     ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on.
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most
+    /// `limit` results, from the one at `offset` on.
     ///
     /// It sends `GET /v1/search/requests`.
     pub fn search_requests(&self, query: &SearchRequestsQuery) -> Result<RequestsPage> {
@@ -3893,7 +4025,9 @@ impl Admin {
 
     /// Search topics by their names.
     ///
-    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has changed since. As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set.
+    /// What to look for: every word of `search` must occur, in any case; "" finds everything. The page has at most
+    /// `limit` results, from the one at `offset` on. With the `version` of a response to the same search, only what has
+    /// changed since. As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set.
     ///
     /// It sends `GET /v1/search/topics`.
     pub fn search_topics(&self, query: &SearchTopicsQuery) -> Result<TopicsPage> {
@@ -3902,7 +4036,8 @@ impl Admin {
 
     /// Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
     ///
-    /// Records of open and aborted transactions, internal topics and used-up fault rules are left out. Whether the document has the records.
+    /// Records of open and aborted transactions, internal topics and used-up fault rules are left out. Whether the
+    /// document has the records.
     ///
     /// It sends `GET /v1/snapshot`.
     pub fn get_snapshot(&self, query: &GetSnapshotQuery) -> Result<Snapshot> {
@@ -3911,7 +4046,11 @@ impl Admin {
 
     /// Reset the cluster, and load a document.
     ///
-    /// Connections are closed as by a reset; requests of new ones wait until the document is loaded. The timestamps of records are kept, so retention applies to them. Fault rules begin again. If one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the response names what the rules would do. With `keep` a reset loads the document again, as if the cluster had been started with it. `at_once` allows fault rules that act at once.
+    /// Connections are closed as by a reset; requests of new ones wait until the document is loaded. The timestamps of
+    /// records are kept, so retention applies to them. Fault rules begin again. If one acts at once, as one that stops a
+    /// broker may, nothing is changed without `at_once`: the response names what the rules would do. With `keep` a reset
+    /// loads the document again, as if the cluster had been started with it. `at_once` allows fault rules that act at
+    /// once.
     ///
     /// It sends `PUT /v1/snapshot`.
     pub fn put_snapshot(&self, body: &Snapshot, query: &PutSnapshotQuery) -> Result<()> {
@@ -3938,37 +4077,63 @@ impl Admin {
     ///
     /// It sends `DELETE /v1/topics/{name}`.
     pub fn delete_topic(&self, name: &str) -> Result<()> {
-        self.send("DELETE", &path("/v1/topics/{name}", &[&name]), None::<&()>, None::<&()>)
+        self.send(
+            "DELETE",
+            &format!("/v1/topics/{}", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Return one topic.
     ///
     /// It sends `GET /v1/topics/{name}`.
     pub fn get_topic(&self, name: &str) -> Result<TopicView> {
-        self.send("GET", &path("/v1/topics/{name}", &[&name]), None::<&()>, None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Compact a topic now, as Kafka's log cleaner would with the active segment rolled.
     ///
-    /// The log need not be dirty. Records that `min.compaction.lag.ms` protects, and those behind the last stable offset, stay; a tombstone goes `delete.retention.ms` after its first compaction. The partition to compact; all without it.
+    /// The log need not be dirty. Records that `min.compaction.lag.ms` protects, and those behind the last stable offset,
+    /// stay; a tombstone goes `delete.retention.ms` after its first compaction. The partition to compact; all without it.
     ///
     /// It sends `POST /v1/topics/{name}/compact`.
     pub fn compact_topic(&self, name: &str, query: &CompactTopicQuery) -> Result<Vec<CompactedView>> {
-        self.send("POST", &path("/v1/topics/{name}/compact", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "POST",
+            &format!("/v1/topics/{}/compact", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List every key of a topic with its value and source, as DescribeConfigs does.
     ///
     /// It sends `GET /v1/topics/{name}/config`.
     pub fn list_topic_configs(&self, name: &str) -> Result<Vec<TopicConfigView>> {
-        self.send("GET", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/config", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            None::<&()>,
+        )
     }
 
     /// Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does.
     ///
     /// It sends `PATCH /v1/topics/{name}/config`.
     pub fn alter_topic_config(&self, name: &str, body: &TopicConfigBody) -> Result<Vec<TopicConfigView>> {
-        self.send("PATCH", &path("/v1/topics/{name}/config", &[&name]), None::<&()>, Some(body))
+        self.send(
+            "PATCH",
+            &format!("/v1/topics/{}/config", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Append the marker of a transaction that has no records in the partition.
@@ -3984,7 +4149,11 @@ impl Admin {
     ) -> Result<PartitionView> {
         self.send(
             "POST",
-            &path("/v1/topics/{name}/partitions/{partition}/control-records", &[&name, &partition]),
+            &format!(
+                "/v1/topics/{}/partitions/{}/control-records",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
             None::<&()>,
             Some(body),
         )
@@ -3992,7 +4161,8 @@ impl Admin {
 
     /// Have a follower fetch nothing more from the leader, while its broker is up.
     ///
-    /// It leaves the ISR at once, and its log ends where it is. With unclean.leader.election.enable it can lead, without what it has not fetched.
+    /// It leaves the ISR at once, and its log ends where it is. With unclean.leader.election.enable it can lead, without
+    /// what it has not fetched.
     ///
     /// It sends `POST /v1/topics/{name}/partitions/{partition}/followers/{node_id}/pause`.
     pub fn pause_partition_follower(
@@ -4003,9 +4173,11 @@ impl Admin {
     ) -> Result<PartitionView> {
         self.send(
             "POST",
-            &path(
-                "/v1/topics/{name}/partitions/{partition}/followers/{node_id}/pause",
-                &[&name, &partition, &node_id],
+            &format!(
+                "/v1/topics/{}/partitions/{}/followers/{}/pause",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition,
+                node_id
             ),
             None::<&()>,
             None::<&()>,
@@ -4023,9 +4195,11 @@ impl Admin {
     ) -> Result<PartitionView> {
         self.send(
             "POST",
-            &path(
-                "/v1/topics/{name}/partitions/{partition}/followers/{node_id}/resume",
-                &[&name, &partition, &node_id],
+            &format!(
+                "/v1/topics/{}/partitions/{}/followers/{}/resume",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition,
+                node_id
             ),
             None::<&()>,
             None::<&()>,
@@ -4040,7 +4214,11 @@ impl Admin {
     pub fn leave_partition_gap(&self, name: &str, partition: i64, body: &GapBody) -> Result<PartitionView> {
         self.send(
             "POST",
-            &path("/v1/topics/{name}/partitions/{partition}/gap", &[&name, &partition]),
+            &format!(
+                "/v1/topics/{}/partitions/{}/gap",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
             None::<&()>,
             Some(body),
         )
@@ -4054,7 +4232,11 @@ impl Admin {
     pub fn put_leader(&self, name: &str, partition: i64, body: &LeaderBody) -> Result<PartitionView> {
         self.send(
             "PUT",
-            &path("/v1/topics/{name}/partitions/{partition}/leader", &[&name, &partition]),
+            &format!(
+                "/v1/topics/{}/partitions/{}/leader",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
             None::<&()>,
             Some(body),
         )
@@ -4062,7 +4244,8 @@ impl Admin {
 
     /// Have the log of a partition lose its end, as by an unclean election.
     ///
-    /// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is left. A batch is cut at the offset.
+    /// All replicas lose it. The leader stays, in a new epoch, and has the producer state of what is left. A batch is cut
+    /// at the offset.
     ///
     /// It sends `POST /v1/topics/{name}/partitions/{partition}/truncate`.
     pub fn truncate_partition(
@@ -4073,7 +4256,11 @@ impl Admin {
     ) -> Result<PartitionView> {
         self.send(
             "POST",
-            &path("/v1/topics/{name}/partitions/{partition}/truncate", &[&name, &partition]),
+            &format!(
+                "/v1/topics/{}/partitions/{}/truncate",
+                utf8_percent_encode(name, NON_ALPHANUMERIC),
+                partition
+            ),
             None::<&()>,
             Some(body),
         )
@@ -4081,7 +4268,8 @@ impl Admin {
 
     /// Delete records from the start of the logs on; return the partitions afterwards.
     ///
-    /// It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs. The records to delete: of one partition or of all, those before an offset or all.
+    /// It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs. The records to
+    /// delete: of one partition or of all, those before an offset or all.
     ///
     /// It sends `DELETE /v1/topics/{name}/records`.
     pub fn delete_topic_records(
@@ -4089,30 +4277,53 @@ impl Admin {
         name: &str,
         query: &DeleteTopicRecordsQuery,
     ) -> Result<Vec<PartitionView>> {
-        self.send("DELETE", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "DELETE",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Return records without a consumer.
     ///
-    /// The response ends after `limit` records or 16 MiB; continue at `next_offsets`. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on.
+    /// The response ends after `limit` records or 16 MiB; continue at `next_offsets`. The records to return: from
+    /// `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the
+    /// first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of
+    /// aborted transactions, and all from the first open transaction of a partition on.
     ///
     /// It sends `GET /v1/topics/{name}/records`.
     pub fn get_records(&self, name: &str, query: &GetRecordsQuery) -> Result<RecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Store records, as a producer with acks=all does; return where they are.
     ///
-    /// A missing topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no fault rule fires. If one of the records is refused, none is stored.
+    /// A missing topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no fault rule fires.
+    /// If one of the records is refused, none is stored.
     ///
     /// It sends `POST /v1/topics/{name}/records`.
     pub fn produce_records(&self, name: &str, body: &RecordsBody) -> Result<Vec<ProducedView>> {
-        self.send("POST", &path("/v1/topics/{name}/records", &[&name]), None::<&()>, Some(body))
+        self.send(
+            "POST",
+            &format!("/v1/topics/{}/records", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            None::<&()>,
+            Some(body),
+        )
     }
 
     /// Find the newest records over all partitions, newest first by timestamp.
     ///
-    /// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at most 16 MiB. Records of open and aborted transactions are included. In a partition the order is that of the offsets. The records to find: of one partition or of all, with a text. `contains` is text in a part of the record, `within`; upper and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in it have no more records.
+    /// It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at most 16 MiB.
+    /// Records of open and aborted transactions are included. In a partition the order is that of the offsets. The
+    /// records to find: of one partition or of all, with a text. `contains` is text in a part of the record, `within`;
+    /// upper and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such as
+    /// `0:17,1:20`. Partitions that are not in it have no more records.
     ///
     /// It sends `GET /v1/topics/{name}/records/newest`.
     pub fn find_newest_records(
@@ -4120,12 +4331,22 @@ impl Admin {
         name: &str,
         query: &FindNewestRecordsQuery,
     ) -> Result<FoundRecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records/newest", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records/newest", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Find the records from an offset or a time on, over all partitions, oldest first.
     ///
-    /// What it reads and returns at most is as for the newest records. The records to find: of one partition or of all, with a text. `contains` is text in a part of the record, `within`; upper and lower case differ. For the page after another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in it have no more records. As for the newest records; those from `offset` on, or from `timestamp` on. `timestamp` is in ms since the epoch: in each partition the page begins at the first record that has it or a later one, and is not before `offset`.
+    /// What it reads and returns at most is as for the newest records. The records to find: of one partition or of all,
+    /// with a text. `contains` is text in a part of the record, `within`; upper and lower case differ. For the page after
+    /// another one, `offsets` has its `next_offsets`, such as `0:17,1:20`. Partitions that are not in it have no more
+    /// records. As for the newest records; those from `offset` on, or from `timestamp` on. `timestamp` is in ms since the
+    /// epoch: in each partition the page begins at the first record that has it or a later one, and is not before
+    /// `offset`.
     ///
     /// It sends `GET /v1/topics/{name}/records/oldest`.
     pub fn find_oldest_records(
@@ -4133,16 +4354,32 @@ impl Admin {
         name: &str,
         query: &FindOldestRecordsQuery,
     ) -> Result<FoundRecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records/oldest", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records/oldest", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// Return records as soon as there are `count` of them.
     ///
-    /// The topic need not exist yet. The other values of the query are those of `GET /v1/topics/{name}/records`, and the response is the same. After the timeout 408 with the number of records, and the Produce requests that come nearest. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a partition on. How many records there must be, from the start of the log on, and how long to wait. `timeout_ms` is in ms of real time.
+    /// The topic need not exist yet. The other values of the query are those of `GET /v1/topics/{name}/records`, and the
+    /// response is the same. After the timeout 408 with the number of records, and the Produce requests that come
+    /// nearest. The records to return: from `offset` on, of one partition or of all. With `timestamp`, in ms since the
+    /// epoch, those of each partition from the first one on that has this timestamp or a later one, and is not before
+    /// `offset`. `read_committed` omits those of aborted transactions, and all from the first open transaction of a
+    /// partition on. How many records there must be, from the start of the log on, and how long to wait. `timeout_ms` is
+    /// in ms of real time.
     ///
     /// It sends `GET /v1/topics/{name}/records/wait`.
     pub fn wait_for_records(&self, name: &str, query: &WaitForRecordsQuery) -> Result<RecordsView> {
-        self.send("GET", &path("/v1/topics/{name}/records/wait", &[&name]), Some(query), None::<&()>)
+        self.send(
+            "GET",
+            &format!("/v1/topics/{}/records/wait", utf8_percent_encode(name, NON_ALPHANUMERIC)),
+            Some(query),
+            None::<&()>,
+        )
     }
 
     /// List all transactional ids with their transactions.
@@ -4160,7 +4397,7 @@ impl Admin {
     pub fn expire_transactional_id(&self, transactional_id: &str) -> Result<()> {
         self.send(
             "DELETE",
-            &path("/v1/transactions/{transactional_id}", &[&transactional_id]),
+            &format!("/v1/transactions/{}", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
             None::<&()>,
             None::<&()>,
         )
@@ -4172,7 +4409,7 @@ impl Admin {
     pub fn get_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
         self.send(
             "GET",
-            &path("/v1/transactions/{transactional_id}", &[&transactional_id]),
+            &format!("/v1/transactions/{}", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
             None::<&()>,
             None::<&()>,
         )
@@ -4186,9 +4423,625 @@ impl Admin {
     pub fn abort_transaction(&self, transactional_id: &str) -> Result<TransactionView> {
         self.send(
             "POST",
-            &path("/v1/transactions/{transactional_id}/abort", &[&transactional_id]),
+            &format!("/v1/transactions/{}/abort", utf8_percent_encode(transactional_id, NON_ALPHANUMERIC)),
             None::<&()>,
             None::<&()>,
         )
+    }
+}
+
+/// A stored record. A key or value that is None is null in Kafka; `transaction` is `open`, `committed`
+/// or `aborted`, and None if it was written in none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub topic: String,
+    pub partition: i64,
+    pub offset: i64,
+    pub timestamp: SystemTime,
+    pub key: Option<Vec<u8>>,
+    pub value: Option<Vec<u8>>,
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+    pub transaction: Option<String>,
+}
+
+impl From<RecordView> for Record {
+    fn from(view: RecordView) -> Self {
+        let bytes =
+            |view: BytesView| BASE64_STANDARD.decode(view.base64.unwrap_or_default()).unwrap_or_default();
+        Record {
+            topic: String::new(),
+            partition: view.partition,
+            offset: view.offset,
+            timestamp: UNIX_EPOCH + Duration::from_millis(view.timestamp.try_into().unwrap_or(0)),
+            key: view.key.map(bytes),
+            value: view.value.map(bytes),
+            headers: view.headers.into_iter().map(|one| (one.key, one.value.map(bytes))).collect(),
+            transaction: view.transaction,
+        }
+    }
+}
+
+/// A record to store. Without a partition its key decides, as in the Java client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewRecord {
+    pub value: Option<Vec<u8>>,
+    pub key: Option<Vec<u8>>,
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+    pub partition: Option<i64>,
+    pub timestamp: Option<SystemTime>,
+}
+
+impl NewRecord {
+    fn stored(self, topic: &str, view: ProducedView) -> Record {
+        Record {
+            topic: topic.into(),
+            partition: view.partition,
+            offset: view.offset,
+            timestamp: UNIX_EPOCH + Duration::from_millis(view.timestamp.try_into().unwrap_or(0)),
+            key: self.key,
+            value: self.value,
+            headers: self.headers,
+            transaction: Default::default(),
+        }
+    }
+}
+
+impl From<&NewRecord> for RecordBody {
+    fn from(record: &NewRecord) -> Self {
+        let bytes = |value: &Vec<u8>| json!({"base64": BASE64_STANDARD.encode(value)});
+        RecordBody {
+            value: record.value.as_ref().map(bytes),
+            key: record.key.as_ref().map(bytes),
+            headers: Some(
+                record
+                    .headers
+                    .iter()
+                    .map(|(key, value)| HeaderBody { key: key.clone(), value: value.as_ref().map(bytes) })
+                    .collect(),
+            ),
+            partition: record.partition,
+            timestamp: record.timestamp.map(|time| {
+                let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+                since.as_millis().try_into().unwrap_or(i64::MAX)
+            }),
+        }
+    }
+}
+
+/// The reason why no cluster starts.
+pub(crate) const NO_PROGRAM: &str = "there is no cluster, and no program that starts one. Looked for\n- a running cluster in MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL\n- a command in the options\n- a command in MOCK_KAFKA_COMMAND\n- mock-kafka, uvx, docker and podman on the PATH\nInstall it with Python 3.11 or newer: pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
+
+/// The settings of a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
+pub struct Builder {
+    pub(crate) brokers: Option<u16>,
+    pub(crate) config: BTreeMap<String, String>,
+    pub(crate) command: Vec<String>,
+    pub(crate) audit: bool,
+    pub(crate) new_ports: bool,
+}
+
+impl Builder {
+    /// Starts this many brokers, with the node ids 1, 2 and so on.
+    pub fn brokers(mut self, count: u16) -> Self {
+        self.brokers = Some(count);
+        self
+    }
+
+    /// Sets a key of the brokers, such as `num.partitions` to 6.
+    pub fn config(mut self, key: &str, value: impl Display) -> Self {
+        self.config.insert(key.into(), value.to_string());
+        self
+    }
+
+    /// Starts another program than mock-kafka. It gets the arguments of `mock-kafka` behind these.
+    pub fn command<T: Into<String>>(mut self, words: impl IntoIterator<Item = T>) -> Self {
+        self.command = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Fails a test at its end if its cluster lost, duplicated or reordered records that it has acknowledged. What an
+    /// unclean election or a truncation lost is no reason.
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
+        self.config.insert("audit.enable".into(), "true".into());
+        self
+    }
+
+    /// Moves the brokers to new ports before each test. Clients that a test did not close then reach no cluster of a
+    /// later test.
+    pub fn new_ports(mut self) -> Self {
+        self.new_ports = true;
+        self
+    }
+
+    /// The arguments of the program.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        found.extend(self.brokers.iter().flat_map(|one| ["--brokers".into(), one.to_string()]));
+        found.extend(self.config.iter().flat_map(|one| ["-o".into(), format!("{}={}", one.0, one.1)]));
+        found
+    }
+}
+
+/// Says which requests a fault rule matches, and on which of these it fires; see docs/faults.md. It may have the
+/// fields of further actions. An empty one is every request.
+pub type When = FaultRule;
+
+/// Returns an empty [`When`], to set its fields.
+pub fn when() -> When {
+    When::default()
+}
+
+/// Selects requests: what is set must fit.
+pub type RequestFilter = ListRequestsQuery;
+
+/// A request that the cluster received, and its outcome; or with the kind `connection` or `disconnect` a connection
+/// that a fault refused or delayed, or the end of one. Times are in ms of the cluster's clock, `duration_us` is in
+/// microseconds of real time. `request` and `response` are the decoded messages, with the names of Kafka's schemas.
+/// `errors` has all error codes in the response, `fault` what a rule did to it. What is null or missing is 0 or
+/// empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    pub kind: String,
+    pub number: i64,
+    pub received_ms: i64,
+    pub broker: i64,
+    pub client_host: String,
+    pub connection: i64,
+    pub client_id: String,
+    pub user: String,
+    pub listener: String,
+    pub api: String,
+    pub version: i64,
+    pub correlation_id: i64,
+    pub outcome: String,
+    pub close_reason: String,
+    pub reason: String,
+    pub peer: String,
+    pub delay_ms: i64,
+    pub duration_us: i64,
+    pub throttle_time_ms: i64,
+    pub muted: bool,
+    pub shadow_throttle_times_ms: BTreeMap<String, i64>,
+    pub fault: String,
+    pub denials: Vec<DenialView>,
+    pub request_bytes: i64,
+    pub response_bytes: i64,
+    pub topics: Vec<String>,
+    pub groups: Vec<String>,
+    pub transactional_ids: Vec<String>,
+    pub errors: Vec<String>,
+    pub request: Value,
+    pub response: Value,
+    pub request_hex: String,
+    pub response_hex: String,
+}
+
+impl From<RequestView> for Request {
+    fn from(view: RequestView) -> Self {
+        Request {
+            kind: view.kind,
+            number: view.number,
+            received_ms: view.received_ms,
+            broker: view.broker,
+            client_host: view.client_host,
+            connection: view.connection.unwrap_or_default(),
+            client_id: view.client_id.unwrap_or_default(),
+            user: view.user.unwrap_or_default(),
+            listener: view.listener.unwrap_or_default(),
+            api: view.api.unwrap_or_default(),
+            version: view.version.unwrap_or_default(),
+            correlation_id: view.correlation_id.unwrap_or_default(),
+            outcome: view.outcome.unwrap_or_default(),
+            close_reason: view.close_reason.unwrap_or_default(),
+            reason: view.reason.unwrap_or_default(),
+            peer: view.peer.unwrap_or_default(),
+            delay_ms: view.delay_ms.unwrap_or_default(),
+            duration_us: view.duration_us.unwrap_or_default(),
+            throttle_time_ms: view.throttle_time_ms.unwrap_or_default(),
+            muted: view.muted.unwrap_or_default(),
+            shadow_throttle_times_ms: view.shadow_throttle_times_ms.unwrap_or_default(),
+            fault: view.fault.unwrap_or_default(),
+            denials: view.denials.unwrap_or_default(),
+            request_bytes: view.request_bytes.unwrap_or_default(),
+            response_bytes: view.response_bytes.unwrap_or_default(),
+            topics: view.topics.unwrap_or_default(),
+            groups: view.groups.unwrap_or_default(),
+            transactional_ids: view.transactional_ids.unwrap_or_default(),
+            errors: view.errors.unwrap_or_default(),
+            request: view.request.unwrap_or_default(),
+            response: view.response.unwrap_or_default(),
+            request_hex: view.request_hex.unwrap_or_default(),
+            response_hex: view.response_hex.unwrap_or_default(),
+        }
+    }
+}
+
+/// A rule of the cluster.
+pub struct Fault {
+    pub id: i64,
+    pub rule: FaultRule,
+    admin: Admin,
+    timeout: Duration,
+}
+
+/// A rule that holds requests until they are released.
+#[must_use = "it releases the requests when it is dropped"]
+pub struct Hold(Fault);
+
+impl std::ops::Deref for Hold {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let _ = self.release(); // it may be removed already, by a reset also
+    }
+}
+
+impl MockKafka {
+    /// Returns an error for everything that a request names, such as `NOT_ENOUGH_REPLICAS`. The request is not handled,
+    /// or with `at` set to `before_response` it is.
+    pub fn fail(&self, code: &str, when: When) -> Result<Fault> {
+        let when = when.error(code);
+        self.add_fault(when)
+    }
+
+    /// Sets fields of the response, by the names of Kafka's schemas. All others keep their values.
+    pub fn respond(&self, response: Value, when: When) -> Result<Fault> {
+        let when = when.response(response);
+        self.add_fault(when)
+    }
+
+    /// Delays the response.
+    pub fn delay(&self, duration: Duration, when: When) -> Result<Fault> {
+        let when = when.delay_ms(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
+        self.add_fault(when)
+    }
+
+    /// Closes the connection instead of handling the request.
+    pub fn drop_request(&self, when: When) -> Result<Fault> {
+        let when = when.drop("before_handling");
+        self.add_fault(when)
+    }
+
+    /// Handles the request, and closes the connection instead of sending the response. With `drop_after_bytes` it sends
+    /// this many bytes of the response first.
+    pub fn drop_response(&self, when: When) -> Result<Fault> {
+        let when = when.drop("before_response");
+        let when = if when.drop_after_bytes.is_some() { when.drop("within_response") } else { when };
+        self.add_fault(when)
+    }
+
+    /// Handles the request and never responds; with `hang` set to `before_handling` it does not handle it.
+    pub fn hang(&self, when: When) -> Result<Fault> {
+        let when = if when.hang.is_none() { when.hang("before_response") } else { when };
+        self.add_fault(when)
+    }
+
+    /// Returns a throttle time, and mutes the connection for it unless `mute` is false.
+    pub fn throttle(&self, duration: Duration, when: When) -> Result<Fault> {
+        let when = when.throttle_time_ms(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
+        self.add_fault(when)
+    }
+
+    /// Keeps requests until they are released, before they are handled, or with `hold` set to `before_response` after
+    /// that. Others go on; no clock releases them.
+    pub fn hold(&self, when: When) -> Result<Hold> {
+        let when = if when.hold.is_none() { when.hold("before_handling") } else { when };
+        Ok(Hold(self.add_fault(when)?))
+    }
+
+    /// Moves the clock of the cluster forward, and returns its new time. What becomes due happens before this returns:
+    /// members time out, records expire, delayed responses are sent.
+    pub fn advance(&self, duration: Duration) -> Result<SystemTime> {
+        let body = AdvanceBody {
+            ms: Some(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+            ..Default::default()
+        };
+        let now_ms = self.admin.advance_clock(&body)?.now_ms;
+        Ok(UNIX_EPOCH + Duration::from_millis(now_ms.try_into().unwrap_or(0)))
+    }
+
+    /// Returns the time of the cluster.
+    pub fn now(&self) -> Result<SystemTime> {
+        let now_ms = self.admin.get_clock()?.now_ms;
+        Ok(UNIX_EPOCH + Duration::from_millis(now_ms.try_into().unwrap_or(0)))
+    }
+
+    /// Has the clock of the cluster run in real time (`real`), stand still (`standing`), or run `factor` times as fast
+    /// (`scaled`). The other modes have no factor.
+    pub fn set_clock(&self, mode: &str, factor: Option<f64>) -> Result<()> {
+        let body = ClockBody { mode: mode.into(), factor };
+        self.admin.put_clock(&body).map(drop)
+    }
+
+    /// Closes the connections of a broker and refuses new ones; its leaders move to other brokers.
+    pub fn stop_broker(&self, broker: i64) -> Result<()> {
+        self.admin.stop_broker(broker, &StopBody::default()).map(drop)
+    }
+
+    /// Starts a broker that was stopped, isolated or fenced.
+    pub fn start_broker(&self, broker: i64) -> Result<()> {
+        self.admin.start_broker(broker, &StartBody::default()).map(drop)
+    }
+
+    /// Makes a broker the leader of a partition.
+    pub fn move_leader(&self, topic: &str, partition: i64, broker: i64) -> Result<()> {
+        let body = LeaderBody { broker: Some(broker) };
+        self.admin.put_leader(topic, partition, &body).map(drop)
+    }
+
+    /// Makes a broker the coordinator of a group or a transactional id.
+    pub fn move_coordinator(&self, group: &str, broker: i64) -> Result<()> {
+        let body = CoordinatorBody { broker };
+        self.admin.put_coordinator(group, &body)
+    }
+
+    /// Sets quotas of an entity, which has the keys `user`, `client-id` or `ip`, such as `client-id` with the name
+    /// `billing`, and `producer_byte_rate` with 1000.
+    pub fn quota(&self, entity: &[(&str, Option<&str>)], quotas: &[(&str, f64)]) -> Result<()> {
+        let body = QuotaBody {
+            entity: entity.iter().map(|(name, value)| (name.to_string(), value.map(String::from))).collect(),
+            values: quotas.iter().map(|(name, value)| (name.to_string(), Some(*value))).collect(),
+            ..Default::default()
+        };
+        self.admin.put_quotas(&body).map(drop)
+    }
+
+    /// Restores the state after the start, and closes all connections.
+    pub fn reset(&self) -> Result<()> {
+        self.admin.reset(&ResetBody::default())
+    }
+
+    /// Returns all transactional ids with their latest transactions.
+    pub fn transactions(&self) -> Result<Vec<TransactionView>> {
+        self.admin.list_transactions()
+    }
+
+    /// Compares the acknowledgements that were sent with the logs, for a cluster that was started with an audit.
+    pub fn audit(&self) -> Result<AuditView> {
+        self.admin.get_audit()
+    }
+
+    /// Returns the setup of the cluster with its records, which can be loaded again. It is JSON, if you store it.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.admin.get_snapshot(&GetSnapshotQuery::default())
+    }
+
+    /// Resets the cluster and loads a snapshot.
+    pub fn load_snapshot(&self, snapshot: &Snapshot) -> Result<()> {
+        self.admin.put_snapshot(snapshot, &PutSnapshotQuery::default())
+    }
+
+    /// Returns all groups of every type with their members and offsets.
+    pub fn groups(&self) -> Result<Vec<GroupView>> {
+        self.admin.list_groups()
+    }
+
+    /// Returns the committed offsets of a group, by topic and partition. A partition without one is not there.
+    pub fn committed(&self, group: &str) -> Result<BTreeMap<(String, i64), i64>> {
+        let found = self
+            .admin
+            .list_group_offsets(group)?
+            .into_iter()
+            .filter_map(|one| Some(((one.topic, one.partition), one.offset?)));
+        Ok(found.collect())
+    }
+
+    /// Returns how many offsets a group is behind the end of each partition that it reads.
+    pub fn lag(&self, group: &str) -> Result<BTreeMap<(String, i64), i64>> {
+        let found = self
+            .admin
+            .list_group_offsets(group)?
+            .into_iter()
+            .filter_map(|one| Some(((one.topic, one.partition), one.lag?)));
+        Ok(found.collect())
+    }
+
+    /// Adds a rule after all others.
+    pub fn add_fault(&self, rule: FaultRule) -> Result<Fault> {
+        let view: FaultView = self.admin.send("POST", "/v1/faults", None::<&()>, Some(&rule))?;
+        Ok(Fault { id: view.id, rule: view.rule, admin: self.admin.clone(), timeout: self.timeout })
+    }
+
+    /// Returns all rules in the order of their evaluation, with the numbers of requests on which they fired.
+    pub fn faults(&self) -> Result<Vec<FaultView>> {
+        self.admin.list_faults()
+    }
+
+    /// Removes all rules.
+    pub fn clear_faults(&self) -> Result<()> {
+        self.admin.clear_faults()
+    }
+
+    /// Creates a topic. The operation of the same name has its configuration and the replication factor.
+    pub fn create_topic(&self, name: &str, partitions: i64) -> Result<TopicView> {
+        let body = NewTopicBody { name: name.into(), partitions: Some(partitions), ..Default::default() };
+        self.admin.create_topic(&body)
+    }
+
+    /// Returns all topics that are not internal, with their partitions, leaders and offsets.
+    pub fn topics(&self) -> Result<Vec<TopicView>> {
+        Ok(self.admin.list_topics()?.into_iter().filter(|one| !one.is_internal).collect())
+    }
+
+    /// Returns the requests that the cluster received since its reset and that fit, the oldest first.
+    pub fn requests(&self, filter: &RequestFilter) -> Result<Vec<Request>> {
+        let query = ListRequestsQuery {
+            kind: filter.kind.clone().or_else(|| Some("request".into())),
+            limit: filter.limit.or(Some(10000)),
+            ..filter.clone()
+        };
+        Ok(self.admin.list_requests(&query)?.into_iter().map(Into::into).collect())
+    }
+
+    /// Returns the first request that fits, or waits for it. It may have no response yet; with the outcome `responded`
+    /// it has.
+    pub fn wait_for_request(&self, filter: &RequestFilter) -> Result<Request> {
+        let query = WaitForRequestQuery {
+            api: filter.api.clone(),
+            topic: filter.topic.clone(),
+            partition: filter.partition,
+            group: filter.group.clone(),
+            client_id: filter.client_id.clone(),
+            user: filter.user.clone(),
+            broker: filter.broker,
+            connection: filter.connection,
+            error: filter.error.clone(),
+            outcome: filter.outcome.clone(),
+            kind: filter.kind.clone().or_else(|| Some("request".into())),
+            fault: filter.fault.clone(),
+            denied: filter.denied,
+            since: filter.since,
+            since_ms: filter.since_ms,
+            bodies: filter.bodies,
+            timeout_ms: Some(i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)),
+        };
+        self.admin.wait_for_request(&query).map(Into::into)
+    }
+
+    /// Returns a group when each of its members has its final assignment. It has as many as `members`, or without a
+    /// number at least one.
+    pub fn wait_for_stable(&self, group: &str, members: Option<i64>) -> Result<GroupView> {
+        let query = WaitForStableGroupQuery {
+            members,
+            timeout_ms: Some(i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)),
+        };
+        if let Some(found) = self.admin.wait_for_stable_group(group, &query)? {
+            return Ok(found);
+        }
+        let now = match self.admin.get_group(group) {
+            Ok(found) => format!("{found:?}"),
+            Err(error) => error.to_string(),
+        };
+        Err(Error::Timeout(format!("group {group:?} was not stable in {:?}: {now}", self.timeout)))
+    }
+
+    /// Returns the records of a topic, by partition and offset. Those of open and aborted transactions are among them.
+    pub fn records(&self, topic: &str) -> Result<Vec<Record>> {
+        let query =
+            GetRecordsQuery { limit: Some(10000), encoding: Some("base64".into()), ..Default::default() };
+        let mut queries = vec![query];
+        let mut found = Vec::new();
+        while let Some(query) = queries.pop() {
+            let page = self.admin.get_records(topic, &query)?;
+            found.extend(
+                page.records.into_iter().map(|view| Record { topic: topic.into(), ..Record::from(view) }),
+            );
+            for (name, next) in page.next_offsets {
+                let partition: i64 = name.parse().expect("a number");
+                queries.push(query.clone().partition(partition).offset(next));
+            }
+        }
+        found.sort_by_key(|one| (one.partition, one.offset));
+        Ok(found)
+    }
+
+    /// Stores records with their keys, headers and timestamps, as a producer with acks=all does, and returns them. Their
+    /// keys decide on partitions that are not given. No quota is charged, and no fault fires. A missing topic is created,
+    /// as by a producer.
+    pub fn produce<T: Into<NewRecord>>(
+        &self,
+        topic: &str,
+        records: impl IntoIterator<Item = T>,
+    ) -> Result<Vec<Record>> {
+        let records: Vec<NewRecord> = records.into_iter().map(Into::into).collect();
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        let body = RecordsBody { records: records.iter().map(RecordBody::from).collect() };
+        let stored = records.into_iter().zip(self.admin.produce_records(topic, &body)?);
+        Ok(stored.map(|(record, view)| record.stored(topic, view)).collect())
+    }
+
+    /// Returns all records of a topic as soon as there are at least `count`. The topic need not exist yet.
+    pub fn wait_for_records(&self, topic: &str, count: i64) -> Result<Vec<Record>> {
+        let query = WaitForRecordsQuery {
+            count: Some(count),
+            limit: Some(1),
+            timeout_ms: Some(i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)),
+            ..Default::default()
+        };
+        self.admin.wait_for_records(topic, &query)?;
+        self.records(topic)
+    }
+}
+
+impl Fault {
+    /// Returns the number of requests on which the rule has fired.
+    pub fn count(&self) -> Result<i64> {
+        let query = WaitForFaultQuery { fired: Some(0), timeout_ms: Some(0), ..Default::default() };
+        Ok(self.admin.wait_for_fault(self.id, &query)?.fired)
+    }
+
+    /// Returns the number of requests that matched, whether the rule fired or not.
+    pub fn match_count(&self) -> Result<i64> {
+        let query = WaitForFaultQuery { fired: Some(0), timeout_ms: Some(0), ..Default::default() };
+        Ok(self.admin.wait_for_fault(self.id, &query)?.matched)
+    }
+
+    /// Says whether the rule can match the next request. It cannot before the rule in `after` has fired.
+    pub fn is_armed(&self) -> Result<bool> {
+        let query = WaitForFaultQuery { fired: Some(0), timeout_ms: Some(0), ..Default::default() };
+        Ok(self.admin.wait_for_fault(self.id, &query)?.is_armed)
+    }
+
+    /// Says whether the rule can never fire again.
+    pub fn is_used_up(&self) -> Result<bool> {
+        let query = WaitForFaultQuery { fired: Some(0), timeout_ms: Some(0), ..Default::default() };
+        Ok(self.admin.wait_for_fault(self.id, &query)?.is_used_up)
+    }
+
+    /// Returns when the rule has fired on `count` requests. After the timeout of the cluster it fails, with the requests
+    /// that come nearest to the conditions of the rule.
+    pub fn wait(&self, count: i64) -> Result<()> {
+        let query = WaitForFaultQuery {
+            fired: Some(count),
+            timeout_ms: Some(i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)),
+            ..Default::default()
+        };
+        self.admin.wait_for_fault(self.id, &query).map(drop)
+    }
+
+    /// Removes the rule. Responses that it delays stay delayed, requests that it holds go on.
+    pub fn remove(&self) -> Result<()> {
+        self.admin.remove_fault(self.id)
+    }
+}
+
+impl Hold {
+    /// Returns the number of requests that it holds.
+    pub fn held_count(&self) -> Result<i64> {
+        let query = WaitForFaultQuery { fired: Some(0), timeout_ms: Some(0), ..Default::default() };
+        Ok(self.admin.wait_for_fault(self.id, &query)?.held)
+    }
+
+    /// Returns when the rule holds `count` requests at the same time, or fails after the timeout of the cluster.
+    pub fn wait(&self, count: i64) -> Result<()> {
+        let query = WaitForFaultQuery {
+            held: Some(count),
+            timeout_ms: Some(i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)),
+            ..Default::default()
+        };
+        self.admin.wait_for_fault(self.id, &query).map(drop)
+    }
+
+    /// Has all requests go on, and the rule holds no others. What they do has happened when this returns, and their
+    /// responses are sent.
+    pub fn release(&self) -> Result<()> {
+        self.admin.release_held(self.id, &ReleaseBody::default()).map(drop)
+    }
+
+    /// Has the oldest `count` requests go on.
+    pub fn release_oldest(&self, count: i64) -> Result<()> {
+        let body = ReleaseBody { count: Some(count) };
+        self.admin.release_held(self.id, &body).map(drop)
     }
 }

@@ -32,24 +32,13 @@
 
 mod admin;
 mod cluster;
-mod command;
-mod error;
 mod generated;
 mod kafka;
-mod pool;
-mod records;
-mod requests;
-mod settings;
 
-pub use admin::Admin;
-pub use error::{Error, Result};
+pub use admin::{Admin, Error, Result};
 pub use generated::*;
-pub use kafka::{when, Builder, Fault, Hold, MockKafka, When};
-pub use records::{NewRecord, Record};
-pub use requests::{Request, RequestFilter};
+pub use kafka::MockKafka;
 pub use serde_json::json;
-
-pub(crate) use admin::path;
 
 /// The version of mock-kafka that this crate is made for.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -96,6 +96,15 @@ fn start() {
     assert!(servers.split(',').all(|address| TcpStream::connect(address).is_ok()));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_command_of_the_environment_has_words_and_quotes() {
+    let command = format!("  'env'  VARIABLE=\"b c\" '{}'", program());
+    let output =
+        text(case("start").env("PATH", "/usr/bin:/bin").env("MOCK_KAFKA_COMMAND", command).output().unwrap());
+    assert!(output.contains("1 passed"), "{output}");
+}
+
 /// Returns the path of the program that tests start.
 fn program() -> String {
     env::var("MOCK_KAFKA_COMMAND").unwrap_or_else(|_| {

@@ -1,6 +1,7 @@
 """Why a rule has not fired agrees with the rule."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -23,18 +24,25 @@ VERSIONS = [
 ]
 
 
+def topic_name(topic_id: UUID) -> str | None:
+    return {TOPIC_ID: TOPIC}.get(topic_id)
+
+
 def request_of(api_key: int, version: int, **fields: Any) -> ComparedRequest:
     request = sample_request(api_key, version)
     context = make_context(ApiKey(api_key), version, **fields)
-    topic_names = {TOPIC_ID: TOPIC}
     return ComparedRequest(
-        context, request_targets(request).with_topic_names(topic_names.get), request
+        context, request_targets(request).with_topic_names(topic_name), request, topic_name
     )
 
 
 def fits(state: RuleState, request: ComparedRequest) -> bool:
     return state.matches(
-        request.context, lambda: request.targets, lambda: request.request, at_any_time=True
+        request.context,
+        lambda: request.targets,
+        lambda: request.request,
+        topic_name,
+        at_any_time=True,
     )
 
 
@@ -86,6 +94,18 @@ def test_each_condition_that_differs_is_named(rule: dict[str, Any], expected: li
     assert differences(request_of(PRODUCE, 9), **rule) == expected
 
 
+@pytest.mark.parametrize("version", [9, 13])
+def test_a_topic_has_its_name_whether_or_not_the_request_has_its_id(version: int) -> None:
+    request = request_of(PRODUCE, version)
+    assert differences(request, api="Produce", where={NAME: "orders"}) == [f"{NAME} was 't'"]
+    assert differences(request, api="Produce", where={NAME: TOPIC}) == []
+    for topic in request.request.topic_data:
+        topic.name, topic.topic_id = "", UUID(int=7)
+    shown = "''" if version == 9 else f"'{UUID(int=7)}'"
+    unknown = ComparedRequest(request.context, request.targets, request.request, topic_name)
+    assert differences(unknown, api="Produce", where={NAME: TOPIC}) == [f"{NAME} was {shown}"]
+
+
 def test_conditions_that_no_element_fits_together_are_one_difference() -> None:
     request = request_of(PRODUCE, 9)
     topic = request.request.topic_data[0]
@@ -112,7 +132,7 @@ def test_the_value_of_a_secret_is_not_shown() -> None:
 
 def test_a_request_that_was_not_kept_is_not_compared_with_fields() -> None:
     request = request_of(PRODUCE, 9)
-    unknown = ComparedRequest(request.context, request.targets, None)
+    unknown = ComparedRequest(request.context, request.targets, None, topic_name)
     assert differences(unknown, api="Produce", where={NAME: TOPIC}) == [
         "where is not compared: the request was not kept"
     ]

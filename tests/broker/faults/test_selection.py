@@ -7,6 +7,7 @@ import pytest
 
 from broker.cluster.coordinators import move_coordinator
 from broker.faults.actions import Error
+from broker.faults.decision import RuleState
 from broker.faults.match import Match
 from broker.faults.rule import ContradictionError, fault_rule
 from broker.faults.selection import RESOURCE_PATHS, Selection, is_too_large
@@ -15,10 +16,14 @@ from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.codec import SCHEMA_BODY_BYTES_MAX
 from protocol.json_view import error_name
+from protocol.messages import API_NAMES
+from protocol.request_conditions import paths_of
+from protocol.request_targets import request_targets
 from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_context
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.faulty_clients import Clients
-from tests.broker.faults.requests import TOPIC, TOPIC_ID
+from tests.broker.faults.requests import TOPIC, TOPIC_ID, sample_request
 
 
 def respond(request: Any, *rules: dict[str, Any], clients: Clients | None = None) -> Any:
@@ -49,7 +54,7 @@ def produced(response: Any) -> dict[int, str]:
 
 
 FAIL = {"api": "Produce", "error": "CORRUPT_MESSAGE"}
-INDEX = "topic_data[].partition_data[].index"
+NAME, INDEX = "topic_data[].name", "topic_data[].partition_data[].index"
 
 
 @pytest.mark.parametrize("version", [3, 9, 13])
@@ -63,6 +68,11 @@ INDEX = "topic_data[].partition_data[].index"
         ({"acks": 0, INDEX: 1}, set()),
         ({INDEX: 7}, set()),
         ({"topic_data[].partition_data[].records.batches[].record_count": 1}, {0, 1}),
+        ({NAME: TOPIC}, {0, 1}),
+        ({NAME: TOPIC, INDEX: 1}, {1}),
+        ({NAME: {"matches": "[a-t]"}, INDEX: 0}, {0}),
+        ({NAME: ["other", "another"], INDEX: 1}, set()),
+        ({NAME: ""}, set()),
     ],
 )
 def test_an_error_is_for_the_partitions_that_fit(
@@ -85,6 +95,70 @@ def test_a_topic_id_matches_whether_or_not_there_is_such_a_topic() -> None:
         fault_rule(api="Heartbeat", topic_id=str(TOPIC_ID), delay_ms=0)
     with pytest.raises(ValueError, match="topic_id: 'x' is no uuid"):
         fault_rule(topic_id="x", delay_ms=0)
+
+
+def test_the_name_of_a_topic_does_not_fit_its_id_after_it_was_deleted() -> None:
+    clients = Clients()
+    clients.cluster.delete_topic(clients.topic, clients.now_ms)
+    rule = {**FAIL, "where": {NAME: TOPIC}}
+    response = respond(produce(0, version=13), rule, clients=clients)
+    assert produced(response) == {0: "UNKNOWN_TOPIC_ID"}
+
+
+NAMES_OR_IDS = {
+    ApiKey.PRODUCE: ("topic_data[].name", 3),
+    ApiKey.FETCH: ("topics[].topic", 4),
+    ApiKey.METADATA: ("topics[].name", 0),
+    ApiKey.OFFSET_COMMIT: ("topics[].name", 2),
+    ApiKey.OFFSET_FETCH: ("groups[].topics[].name", 8),
+    ApiKey.TXN_OFFSET_COMMIT: ("topics[].name", 0),
+    ApiKey.DELETE_TOPICS: ("topics[].name", 6),
+}
+"""The paths of names in whose place there may be an id, and the first version that has them."""
+
+
+def topic_names(topic_id: UUID) -> str | None:
+    return {TOPIC_ID: TOPIC}.get(topic_id)
+
+
+def matches_sample(request: Any, **match: Any) -> bool:
+    state = RuleState(1, fault_rule(delay_ms=0, **match), NOW_MS)
+    context = make_context(request.API_KEY, request.version)
+    targets = request_targets(request).with_topic_names(topic_names)
+    return state.matches(context, lambda: targets, lambda: request, topic_names)
+
+
+@pytest.mark.parametrize("api_key", NAMES_OR_IDS)
+def test_a_condition_on_a_name_fits_the_requests_that_a_rule_with_the_topic_fits(
+    api_key: ApiKey,
+) -> None:
+    path, first = NAMES_OR_IDS[api_key]
+    api, last = API_NAMES[api_key], ROUTES[api_key].version_max
+    for version in range(first, last + 1):
+        request = sample_request(api_key, version)
+        assert matches_sample(request, api=api, topic=TOPIC)
+        assert matches_sample(request, api=api, where={path: TOPIC})
+        assert not matches_sample(request, api=api, where={path: "other"})
+    *arrays, name = path.split("[].")
+    topic = request
+    for array in arrays:
+        (topic,) = getattr(topic, array)
+    setattr(topic, name, None if api_key in {ApiKey.METADATA, ApiKey.DELETE_TOPICS} else "")
+    assert matches_sample(request, api=api, where={path: TOPIC})
+    topic.topic_id = UUID(int=7)  # of no topic
+    assert not matches_sample(request, api=api, where={path: TOPIC})
+
+
+def test_every_name_beside_an_id_is_known_above() -> None:
+    found = set()
+    for api_key in map(ApiKey, ROUTES):
+        paths = paths_of(api_key)
+        for path in paths:
+            holder, _, name = path.rpartition(".")
+            if f"{holder}.topic_id" in paths and name in {"name", "topic", "topic_name"}:
+                found.add((api_key, path))
+    forgotten = (ApiKey.FETCH, "forgotten_topics_data[].topic")
+    assert found == {(key, path) for key, (path, _version) in NAMES_OR_IDS.items()} | {forgotten}
 
 
 def test_one_of_several_resources_fails() -> None:
@@ -209,7 +283,8 @@ def test_one_member_of_several_that_leave_fails(member: str) -> None:
     }
 
 
-def test_an_error_for_one_of_two_topic_ids_of_a_fetch() -> None:
+@pytest.mark.parametrize("by", ["topic_id", "name"])
+def test_an_error_for_one_of_two_topic_ids_of_a_fetch(by: str) -> None:
     clients = Clients()
     other = clients.cluster.create_topic("other", [(1,)], {})
     fetch_topic = messages.FetchRequest.FetchTopic
@@ -235,7 +310,13 @@ def test_an_error_for_one_of_two_topic_ids_of_a_fetch() -> None:
         forgotten_topics_data=[],
         rack_id="",
     )
-    rule = {"error": "UNKNOWN_TOPIC_ID", "topic_id": str(other.topic_id)}
+    rule: dict[str, Any] = {"error": "UNKNOWN_TOPIC_ID", "topic_id": str(other.topic_id)}
+    if by == "name":
+        rule = {
+            "api": "Fetch",
+            "error": "UNKNOWN_TOPIC_ID",
+            "where": {"topics[].topic": other.name, "topics[].partitions[].fetch_offset": 0},
+        }
     response = respond(request, rule, clients=clients)
     assert {
         topic.topic_id: error_name(topic.partitions[0].error_code) for topic in response.responses
@@ -435,8 +516,16 @@ def test_conditions_on_fields_combine_with_resource_and_topic_id() -> None:
         ({"where": {}, "api": "Produce"}, "where: must be an object"),
         ({"where": {"ack": 1}, "api": "Produce"}, "where: ack: there is no ack; did you mean acks"),
         (
-            {"where": {"topic_data[].name": "t"}, "api": "Produce", "version_min": 13},
+            {"where": {"transactional_id": "t"}, "api": "Produce", "version_max": 2},
+            "version_max: the versions of Produce are 3 to 13",
+        ),
+        (
+            {"where": {"topic_data[].topic_id": str(TOPIC_ID)}, "api": "Produce", "version_max": 9},
             "where: no such version of Produce has all fields",
+        ),
+        (
+            {"where": {"topics[].partitions[].index": 1}, "api": "Produce"},
+            r"there is no topics; did you mean topic_data\[\].partition_data\[\].index\?",
         ),
         ({"resource": "t", "api": "Produce"}, "resource: Produce names none"),
     ],

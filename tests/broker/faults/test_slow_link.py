@@ -4,7 +4,7 @@ import pytest
 
 from broker.faults.rule import fault_rule
 from broker.faults.slow_link import sending_ms
-from broker.journal.lines import Entry
+from broker.journal.lines import Entry, Outcome
 from broker.responses import CloseManner
 from tests.broker.connection_driver import metadata_frame
 from tests.broker.faults.faulty_clients import Clients, produce_frame
@@ -29,6 +29,20 @@ def test_a_response_trickles_by_the_clock_and_the_next_one_waits_behind_it() -> 
     assert seen[:-1] == [10 * (number + 1) for number in range(len(seen) - 1)]
     assert clients.written[0].startswith(response)
     assert clients.ids() == [1, 2]
+    assert clients.bugs == []
+
+
+@pytest.mark.parametrize("delay_ms", [0, 50])
+def test_the_journal_has_the_whole_response_that_trickles(delay_ms: int) -> None:
+    response = whole_response()
+    rule = fault_rule(api="Produce", trickle_bytes=10, trickle_ms=7, delay_ms=delay_ms)
+    clients = Clients(rule, overrides={"journal.enable": "true"})
+    clients.send(produce_frame(1))
+    clients.advance(1_000)
+    assert clients.written[0] == response
+    *_, last = clients.dispatcher.journal
+    assert isinstance(last, Entry)
+    assert (last.outcome, last.kept_response) == (Outcome.RESPONDED, response)
     assert clients.bugs == []
 
 
@@ -107,15 +121,3 @@ def test_a_rule_can_be_for_one_listener(listener: str, expected: int) -> None:
     clients = Clients(fault_rule(listener=listener, delay_ms=0))
     clients.send(metadata_frame(1))
     assert clients.dispatcher.faults.rules()[0].fire_count == expected
-
-
-def test_the_journal_keeps_the_whole_response_that_trickles() -> None:
-    clients = Clients(fault_rule(api="Metadata", trickle_bytes=10, trickle_ms=7))
-    journal = clients.dispatcher.journal
-    journal.is_enabled = True
-    clients.send(metadata_frame(2))
-    assert len(clients.written[0]) == 10
-    clients.advance(10_000)
-    (entry,) = [line for line in journal if isinstance(line, Entry)]
-    assert entry.kept_response == clients.written[0]
-    assert clients.bugs == []

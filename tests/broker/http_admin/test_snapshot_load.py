@@ -1,7 +1,9 @@
 """Documents that are written by hand: offsets without records, and refusals."""
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from broker.cluster.brokers import Availability
@@ -12,6 +14,7 @@ from broker.http_admin.state import Admin
 from broker.http_admin.topic_records import RecordsQuery, get_records, produce_records
 from broker.http_admin.topics import list_topics
 from protocol.records import last_offset
+from scripts import openapi_snapshot
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.snapshots import ORDERS, body_of, document_of, filled, load
 
@@ -22,6 +25,8 @@ READ_ORDERS = {
     "resource_type": "TOPIC",
     "resource_name": "orders",
 }
+
+REFUSED_PRODUCE = {"api": "Produce", "error": "NOT_ENOUGH_REPLICAS"}
 
 
 def stopped_brokers(admin: Admin) -> list[int]:
@@ -136,6 +141,20 @@ async def test_invalid_rules_and_those_that_act_at_once_are_refused_before_anyth
     assert caught.value.status == 422
     assert await document_of(admin) == before
     assert stopped_brokers(admin) == []
+
+
+async def test_a_listed_rule_of_a_version_that_had_no_holds_is_loaded() -> None:
+    listed = {"id": 7, "rule": REFUSED_PRODUCE, "matched": 3, "fired": 1, "is_used_up": False}
+    admin = make_admin(1)
+    await load(admin, {"faults": [listed]})
+    [view] = fault_views(admin)
+    assert (view.rule, view.fired) == (REFUSED_PRODUCE, 0)
+    # The description of the port allows it, too.
+    document = json.loads(openapi_snapshot.render())
+    rules = document["components"]["schemas"]["Snapshot"]["properties"]["faults"]["items"]
+    [of_list] = [form for form in rules["anyOf"] if "properties" in form]
+    assert set(of_list["required"]) == listed.keys()
+    assert of_list["properties"].keys() == msgspec.to_builtins(view).keys()
 
 
 async def test_rules_that_act_at_once_do_so_if_the_caller_allows_it() -> None:

@@ -75,5 +75,27 @@ class WithoutHalfClose:
         return False
 
 
+class WithoutSocket:
+    """A transport of a simulated network."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_extra_info(self, name: str) -> None:
+        self.calls.append(name)
+
+    def abort(self) -> None:
+        self.calls.append("abort")
+
+
+def test_a_simulated_transport_is_reset_by_its_abort() -> None:
+    transport = WithoutSocket()
+    assert end_as(CloseManner.RESET, transport) is True
+    assert transport.calls == ["socket", "abort"]
+
+
 def test_without_a_half_close_a_connection_closes() -> None:
     assert end_as(CloseManner.HALF_CLOSE, WithoutHalfClose()) is False

@@ -3,7 +3,9 @@
 from broker import timers
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.faults.slow_link import _Trickling
 from broker.http_admin import topic_records
 from broker.server.timer_driver import TimerDriver
 from quotas.metered_bucket import MeteredBucket
@@ -12,6 +14,7 @@ from tests.simulation.provoking_worlds import (
     BusyAdminPortWorld,
     HostileClientsWorld,
     MovedClockWorld,
+    SlowConnectionsWorld,
 )
 
 DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
@@ -45,6 +48,23 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
         "if balance > capacity:",
         "if False:",
         MovedClockWorld,
+    ),
+    # Slow connections
+    edited(
+        "A response in pieces lacks the last byte of each piece.",
+        "protocol",
+        _Trickling.piece,
+        "self._frame[start:end]",
+        "self._frame[start:end - 1]",
+        SlowConnectionsWorld,
+    ),
+    edited(
+        "The pieces of a response let the next response in between.",
+        "protocol",
+        Connection._finish,
+        "self._pending = rest = response.rest",
+        "rest = response.rest",
+        SlowConnectionsWorld,
     ),
     # Hostile bytes
     edited(

@@ -118,6 +118,18 @@ func pascal(name string) string {
 	return out.String()
 }
 
+// snake returns a name with underscores; it has no initialisms.
+func snake(name string) string {
+	var out strings.Builder
+	for i, letter := range name {
+		if unicode.IsUpper(letter) && i > 0 {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(letter))
+	}
+	return out.String()
+}
+
 func camel(name string) string {
 	first, rest, _ := strings.Cut(name, "_")
 	return first + pascal(rest)

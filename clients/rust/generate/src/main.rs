@@ -1,27 +1,34 @@
-//! Writes the types and operations of the admin port, from its OpenAPI document.
+//! Writes the types and operations of the admin port, from its OpenAPI document, and methods that call them, by the table
+//! of their names.
 //!
 //! ```console
-//! $ cargo run -p generate ../openapi.json src/generated.rs
+//! $ cargo run -p generate ../openapi.json ../methods.json src/generated.rs
 //! ```
+
+mod methods;
+mod records;
 
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::process::Command;
 
-const HEADER: &str = "// Made by `generate` from clients/openapi.json. Do not edit.
+const HEADER: &str = "// Made by `generate` from clients/openapi.json and clients/methods.json. Do not edit.
 
-use crate::{path, Admin, Result};
+use crate::{Admin, Error, MockKafka, Result};
+use base64::prelude::{Engine, BASE64_STANDARD};
+use percent_encoding::{utf8_percent_encode, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let text = std::fs::read_to_string(&arguments[1]).expect("the OpenAPI document");
-    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let (document, table) = (read(&arguments[1]), read(&arguments[2]));
     let mut out = String::from(HEADER);
     let schemas = document["components"]["schemas"].as_object().expect("schemas");
     for (name, schema) in schemas {
@@ -30,10 +37,17 @@ fn main() {
         }
     }
     operations(&mut out, schemas, &document);
-    std::fs::write(&arguments[2], out).expect("the file to write");
+    records::write(&mut out, schemas);
+    methods::write(&mut out, schemas, &document, &table);
+    std::fs::write(&arguments[3], out).expect("the file to write");
     let formatted =
-        Command::new("rustfmt").args(["--edition", "2021", "--config-path", ".", &arguments[2]]).status();
+        Command::new("rustfmt").args(["--edition", "2021", "--config-path", ".", &arguments[3]]).status();
     assert!(formatted.expect("rustfmt").success());
+}
+
+fn read(path: &str) -> Value {
+    let text = std::fs::read_to_string(path).expect(path);
+    serde_json::from_str(&text).expect("JSON")
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -42,24 +56,50 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 
 /// Writes a description as a comment; code in it is not run as a test.
 fn comment(out: &mut String, mark: &str, text: &str) {
-    for line in text.trim().lines() {
-        let line = line.trim().replace('[', "\\[").replace(']', "\\]");
-        writeln!(out, "{mark} {line}").unwrap();
+    for paragraph in text.trim().lines() {
+        let mut line = mark.to_string();
+        for word in paragraph.trim().replace('[', "\\[").replace(']', "\\]").split(' ') {
+            if line.len() + word.len() >= LINE_LENGTH {
+                writeln!(out, "{line}").unwrap();
+                line = mark.trim_start().to_string();
+            }
+            line = line + " " + word;
+        }
+        writeln!(out, "{}", line.trim_end()).unwrap();
     }
 }
 
+const LINE_LENGTH: usize = 118;
+
 fn structure(out: &mut String, schemas: &Map<String, Value>, name: &str, schema: &Value) {
+    write_struct(out, name, text(schema, "description"), &fields_of(schemas, name));
+}
+
+/// Returns the fields of a schema.
+fn fields_of(schemas: &Map<String, Value>, name: &str) -> Vec<Field> {
+    let schema = &schemas[name];
     let required: HashSet<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let empty = Map::new();
-    let fields = schema["properties"].as_object().unwrap_or(&empty);
-    let fields = fields.iter().map(|(field, schema)| Field {
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let fields = fields.map(|(field, schema)| Field {
         name: field.clone(),
         description: text(schema, "description").into(),
         kind: kind(schemas, schema),
         is_required: required.contains(field.as_str()),
     });
-    write_struct(out, name, text(schema, "description"), &fields.collect::<Vec<_>>());
+    fields.collect()
+}
+
+/// Returns the fields of the query of an operation.
+fn queries_of(schemas: &Map<String, Value>, operation: &Value) -> Vec<Field> {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let queries = parameters.filter(|parameter| parameter["in"] == "query").map(|parameter| Field {
+        name: text(parameter, "name").into(),
+        description: text(parameter, "description").into(),
+        kind: kind(schemas, &parameter["schema"]),
+        is_required: false,
+    });
+    queries.collect()
 }
 
 /// Words of Rust that fields of the document have as their names.
@@ -193,39 +233,38 @@ fn write_operation(
     result: &str,
 ) {
     let name = text(operation, "operationId");
-    let (mut arguments, mut in_path, mut queries) = (String::new(), Vec::new(), Vec::new());
+    let (mut arguments, mut in_path) = (String::new(), Vec::new());
+    let queries = queries_of(schemas, operation);
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let field = text(parameter, "name");
         let found = kind(schemas, &parameter["schema"]);
         if parameter["in"] == "path" {
-            let argument = if found == "String" { "&str" } else { &found };
-            write!(arguments, ", {field}: {argument}").unwrap();
-            in_path.push(format!("&{field}"));
-        } else if parameter["in"] == "query" {
-            queries.push(Field {
-                name: field.into(),
-                description: text(parameter, "description").into(),
-                kind: found,
-                is_required: false,
+            let is_text = found == "String";
+            write!(arguments, ", {field}: {}", if is_text { "&str" } else { &found }).unwrap();
+            in_path.push(if is_text {
+                format!("utf8_percent_encode({field}, NON_ALPHANUMERIC)")
+            } else {
+                field.into()
             });
         }
     }
-    let (mut query, mut body) = ("None::<&()>", "None::<&()>");
+    let (mut query, mut body) = ("Value::Null".to_string(), "Value::Null".to_string());
     if let Some(content) = operation["requestBody"]["content"].get("application/json") {
         write!(arguments, ", body: &{}", kind(schemas, &content["schema"])).unwrap();
-        body = "Some(body)";
+        body = "json!(body)".into();
     }
     if !queries.is_empty() {
         let kind = format!("{}Query", pascal(name));
         let description = format!("The parameters of `Admin::{name}`; those that are not set are not sent.");
         write_struct(out, &kind, &description, &queries);
         write!(arguments, ", query: &{kind}").unwrap();
-        query = "Some(query)";
+        query = "json!(query)".into();
     }
     let target = if in_path.is_empty() {
         format!("{path:?}")
     } else {
-        format!("&path({path:?}, &[{}])", in_path.join(", "))
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+        format!("&format!({:?}, {})", parts.collect::<Vec<_>>().join("/"), in_path.join(", "))
     };
     writeln!(methods).unwrap();
     comment(methods, "///", &format!("{}.", text(operation, "summary").trim_end_matches('.')));
@@ -237,12 +276,24 @@ fn write_operation(
     let method = method.to_uppercase();
     writeln!(methods, "/// It sends `{method} {path}`.").unwrap();
     let send = match result {
-        "Vec<u8>" => "send_for_bytes",
-        "Box<dyn Read>" => "send_for_stream",
+        "Vec<u8>" => "bytes",
+        "Box<dyn Read>" => "open",
         _ => "send",
     };
     writeln!(methods, "pub fn {name}(&self{arguments}) -> Result<{result}> {{").unwrap();
-    writeln!(methods, "self.{send}({method:?}, {target}, {query}, {body})\n}}").unwrap();
+    if send == "send" {
+        let option = |value: &str| {
+            if value == "Value::Null" {
+                "None::<&()>".to_string()
+            } else {
+                value.replace("json!(", "Some(")
+            }
+        };
+        (query, body) = (option(&query), option(&body));
+    }
+    let call = format!("self.{send}({method:?}, {target}, {query}, {body})");
+    let call = if send == "open" { format!("Ok(Box::new({call}?.into_reader()))") } else { call };
+    writeln!(methods, "{call}\n}}").unwrap();
 }
 
 /// Returns the type of a successful response: `page` for a part of the admin page.

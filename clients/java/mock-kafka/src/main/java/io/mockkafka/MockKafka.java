@@ -1,9 +1,6 @@
 package io.mockkafka;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 
 /**
  * A running cluster: a process of its own, which ends with this JVM, or one that runs already.
@@ -13,9 +10,12 @@ import java.util.Map;
  * {@code mock-kafka}, {@code uvx}, {@code docker} and {@code podman} on the {@code PATH}.
  */
 public final class MockKafka extends ClusterMethods implements AutoCloseable {
-    private final Map<String, Object> clientProperties;
-    private final AdminPort port;
-    private final ClusterProcess process;
+    private static final String LOGIN =
+            "org.apache.kafka.common.security.scram.ScramLoginModule required username=%s password=%s;";
+
+    final Map<String, Object> clientProperties;
+    final AdminPort port;
+    final ClusterProcess process;
 
     private MockKafka(Map<String, Object> clientProperties, AdminPort port, ClusterProcess process) {
         this.clientProperties = clientProperties;
@@ -40,27 +40,38 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
     static MockKafka start(MockKafkaOptions options, Map<String, String> environment) {
         String bootstrapServers = environment.getOrDefault("MOCK_KAFKA_BOOTSTRAP_SERVERS", "");
         String adminUrl = environment.getOrDefault("MOCK_KAFKA_ADMIN_URL", "");
-        if (!bootstrapServers.isEmpty() && !adminUrl.isEmpty()) {
-            MockKafka running = connect(bootstrapServers, adminUrl, options.adminToken());
-            running.checkBrokers(options);
-            return running;
+        if (bootstrapServers.isEmpty() != adminUrl.isEmpty()) {
+            throw new MockKafkaException("set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none");
         }
-        if (!bootstrapServers.isEmpty() || !adminUrl.isEmpty()) {
-            throw new MockKafkaException(
-                    "set both MOCK_KAFKA_BOOTSTRAP_SERVERS and MOCK_KAFKA_ADMIN_URL, or none", null);
+        if (adminUrl.isEmpty()) {
+            return started(options, options.command(environment));
         }
-        Launcher launcher = new Launcher(options, environment);
-        ClusterProcess process = new ClusterProcess(launcher.command());
-        List<String> keys = new ArrayList<>(List.of("bootstrap.servers", "admin.url"));
-        if (options.hasTls()) {
-            keys.add("ssl.ca.location");
+        MockKafka running = connect(bootstrapServers, adminUrl, options.adminToken());
+        // Refuse a cluster with another number of brokers than the options have, if they do.
+        int count = options.brokers == null ? 0 : running.admin().listBrokers().size();
+        if (options.brokers != null && options.brokers != count) {
+            throw new MockKafkaException("the cluster at " + adminUrl + " has " + count
+                    + " brokers, and the test asks for " + options.brokers);
         }
-        if (options.hasTls() || !options.users().isEmpty()) {
-            keys.add("security.protocol");
+        return running;
+    }
+
+    private static MockKafka started(MockKafkaOptions options, List<String> command) {
+        // It prints its addresses, then the protocol, then the file of the authority.
+        String last = options.tls ? "ssl.ca.location" : options.user.isEmpty() ? "admin.url" : "security.protocol";
+        ClusterProcess process = new ClusterProcess(command, last, options.startTimeout);
+        // In a container it listens on all addresses, and its ports are published on this one.
+        String url = process.printed.get("admin.url").replace("//0.0.0.0:", "//127.0.0.1:");
+        Map<String, Object> properties = new LinkedHashMap<>(process.printed);
+        properties.keySet().retainAll(Set.of("bootstrap.servers", "security.protocol"));
+        if (options.tls) {
+            properties.put("ssl.truststore.type", "PEM");
+            properties.put("ssl.truststore.location", process.printed.get("ssl.ca.location"));
         }
-        Map<String, String> printed = process.await(keys, options.startTimeout());
-        String url = launcher.adminUrl() == null ? printed.get("admin.url") : launcher.adminUrl();
-        return new MockKafka(properties(printed, options), new AdminPort(url, options.adminToken()), process);
+        options.user.entrySet().stream().findFirst().ifPresent(user -> properties.putAll(Map.of(
+                "sasl.mechanism", "SCRAM-SHA-256", "sasl.jaas.config",
+                String.format(LOGIN, AdminPort.json(user.getKey()), AdminPort.json(user.getValue())))));
+        return new MockKafka(properties, new AdminPort(url, options.adminToken()), process);
     }
 
     /**
@@ -69,66 +80,17 @@ public final class MockKafka extends ClusterMethods implements AutoCloseable {
      * @param adminToken the value of {@code broker.admin.token}, or null
      */
     public static MockKafka connect(String bootstrapServers, String adminUrl, String adminToken) {
-        return new MockKafka(
-                Map.of("bootstrap.servers", bootstrapServers), new AdminPort(adminUrl, adminToken), null);
-    }
-
-    /** Refuse a running cluster with another number of brokers than the options have, if they do. */
-    private void checkBrokers(MockKafkaOptions options) {
-        if (options.hasBrokers()) {
-            int count = admin().listBrokers().size();
-            if (count != options.brokers()) {
-                throw new MockKafkaException("the cluster at " + adminUrl() + " has " + count
-                        + " brokers, and the test asks for " + options.brokers(), null);
-            }
-        }
-    }
-
-    private static Map<String, Object> properties(Map<String, String> printed, MockKafkaOptions options) {
-        Map<String, Object> properties = new LinkedHashMap<>();
-        properties.put("bootstrap.servers", printed.get("bootstrap.servers"));
-        if (printed.containsKey("security.protocol")) {
-            properties.put("security.protocol", printed.get("security.protocol"));
-        }
-        if (options.hasTls()) {
-            properties.put("ssl.truststore.type", "PEM");
-            properties.put("ssl.truststore.location", printed.get("ssl.ca.location"));
-        }
-        options.users().entrySet().stream().findFirst().ifPresent(user -> {
-            properties.put("sasl.mechanism", "SCRAM-SHA-256");
-            properties.put("sasl.jaas.config", "org.apache.kafka.common.security.scram.ScramLoginModule required"
-                    + " username=" + quoted(user.getKey()) + " password=" + quoted(user.getValue()) + ";");
-        });
-        return properties;
-    }
-
-    private static String quoted(String text) {
-        return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+        return new MockKafka(Map.of("bootstrap.servers", bootstrapServers), new AdminPort(adminUrl, adminToken), null);
     }
 
     @Override
-    AdminPort port() {
-        return port;
-    }
-
-    @Override
-    public String bootstrapServers() {
-        return (String) clientProperties.get("bootstrap.servers");
-    }
-
-    @Override
-    public Map<String, Object> clientProperties() {
-        return new LinkedHashMap<>(clientProperties);
+    MockKafka cluster() {
+        return this;
     }
 
     /** Return the latest lines that the cluster has logged; none of a cluster that ran already. */
     public List<String> logLines() {
-        return process == null ? List.of() : process.logLines();
-    }
-
-    /** Return the id of the process; 0 of a cluster that ran already. */
-    long pid() {
-        return process == null ? 0 : process.pid();
+        return process == null ? List.of() : List.copyOf(process.log);
     }
 
     /** Stop the cluster, unless it ran already. */

@@ -1,17 +1,10 @@
 package io.mockkafka;
 
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import org.junit.jupiter.api.extension.AfterEachCallback;
-import org.junit.jupiter.api.extension.BeforeAllCallback;
-import org.junit.jupiter.api.extension.BeforeEachCallback;
-import org.junit.jupiter.api.extension.ExtensionContext;
-import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
-import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
-import org.junit.jupiter.api.extension.ParameterContext;
-import org.junit.jupiter.api.extension.ParameterResolver;
+import io.mockkafka.admin.*;
+import java.util.*;
+import java.util.concurrent.*;
+import org.junit.jupiter.api.extension.*;
+import org.junit.jupiter.api.extension.ExtensionContext.*;
 
 /**
  * A cluster for the tests of a class with JUnit 5, or for all tests of the JVM.
@@ -27,28 +20,20 @@ public final class MockKafkaExtension extends ClusterMethods
     private static final Map<String, Semaphore> IN_USE = new ConcurrentHashMap<>();
     private static final int LINES_SHOWN = 20;
 
-    private final MockKafkaOptions options;
-    private final boolean isShared;
+    private MockKafkaOptions options = new MockKafkaOptions();
+    private boolean isShared;
     private volatile MockKafka kafka;
 
     /** Start a cluster with one broker for the tests of a class. */
-    public MockKafkaExtension() {
-        this(new MockKafkaOptions(), false);
-    }
-
-    private MockKafkaExtension(MockKafkaOptions options, boolean isShared) {
-        this.options = options;
-        this.isShared = isShared;
-    }
-
-    /** Start a cluster with one broker for the tests of a class. */
     public static MockKafkaExtension create() {
-        return create(new MockKafkaOptions());
+        return new MockKafkaExtension();
     }
 
     /** Start a cluster with these options for the tests of a class. */
     public static MockKafkaExtension create(MockKafkaOptions options) {
-        return new MockKafkaExtension(options, false);
+        MockKafkaExtension extension = create();
+        extension.options = options;
+        return extension;
     }
 
     /** Share one cluster with one broker between all classes of this JVM. */
@@ -58,31 +43,18 @@ public final class MockKafkaExtension extends ClusterMethods
 
     /** Share one cluster between all classes of this JVM that share one with equal options. */
     public static MockKafkaExtension shared(MockKafkaOptions options) {
-        return new MockKafkaExtension(options, true);
+        MockKafkaExtension extension = create(options);
+        extension.isShared = true;
+        return extension;
     }
 
     /** Return the running cluster. */
+    @Override
     public MockKafka cluster() {
         if (kafka == null) {
-            throw new IllegalStateException("the cluster starts before the first test of the class:"
-                    + " make the field of @RegisterExtension static to use it in @BeforeAll");
+            throw new IllegalStateException("the cluster starts before the first test; @BeforeAll needs static fields");
         }
         return kafka;
-    }
-
-    @Override
-    AdminPort port() {
-        return cluster().port();
-    }
-
-    @Override
-    public String bootstrapServers() {
-        return cluster().bootstrapServers();
-    }
-
-    @Override
-    public Map<String, Object> clientProperties() {
-        return cluster().clientProperties();
     }
 
     @Override
@@ -93,25 +65,24 @@ public final class MockKafkaExtension extends ClusterMethods
     @Override
     public void beforeEach(ExtensionContext context) {
         kafka = started(context);
-        // The store of the context closes after the test, and others may use the cluster then.
-        context.getStore(NAMESPACE).getOrComputeIfAbsent("use of " + adminUrl(), key -> new Use(adminUrl()));
+        // One test at a time: the store of the context closes after the test, perhaps in another thread.
+        context.getStore(NAMESPACE).getOrComputeIfAbsent("use of " + adminUrl(), key -> {
+            Semaphore semaphore = IN_USE.computeIfAbsent(adminUrl(), url -> new Semaphore(1));
+            semaphore.acquireUninterruptibly();
+            return (Store.CloseableResource & AutoCloseable) semaphore::release;
+        });
         reset();
     }
 
     @Override
     public void afterEach(ExtensionContext context) {
         if (context.getExecutionException().isPresent()) {
-            System.err.println(context.getDisplayName() + " failed. The last requests of its cluster:\n" + seen());
-        }
-    }
-
-    private String seen() {
-        List<String> log = cluster().logLines();
-        String lines = String.join("\n", log.subList(Math.max(0, log.size() - LINES_SHOWN), log.size()));
-        try {
-            return lastRequests(LINES_SHOWN) + "\nIts log:\n" + lines;
-        } catch (MockKafkaException error) { // the error of the test comes first
-            return error.getMessage() + "\nIts log:\n" + lines;
+            ListRequestsQuery query = new ListRequestsQuery().kind(ListRequestsQuery.Kind.REQUEST).limit(LINES_SHOWN);
+            List<String> log = cluster().logLines();
+            log = log.subList(Math.max(0, log.size() - LINES_SHOWN), log.size());
+            String failed = context.getDisplayName() + " failed. The log of its cluster:\n" + String.join("\n", log);
+            System.err.println(failed + "\nIts last requests:");
+            requests(query.bodies(false)).forEach(request -> System.err.println(request.line()));
         }
     }
 
@@ -126,40 +97,14 @@ public final class MockKafkaExtension extends ClusterMethods
     }
 
     private MockKafka started(ExtensionContext context) {
-        ExtensionContext owner = context;
+        ExtensionContext owner = isShared ? context.getRoot() : context;
         while (!isShared && owner.getParent().flatMap(ExtensionContext::getTestClass).isPresent()) {
             owner = owner.getParent().get();
         }
+        Store store = owner.getStore(NAMESPACE);
         Object key = isShared ? options.arguments() : this;
-        ExtensionContext.Store store = (isShared ? context.getRoot() : owner).getStore(NAMESPACE);
-        return store.getOrComputeIfAbsent(key, missing -> new Started(MockKafka.start(options)), Started.class).kafka;
-    }
-
-    private static final class Started implements CloseableResource, AutoCloseable {
-        private final MockKafka kafka;
-
-        Started(MockKafka kafka) {
-            this.kafka = kafka;
-        }
-
-        @Override
-        public void close() {
-            kafka.close();
-        }
-    }
-
-    /** One test at a time. A semaphore, because JUnit may close the store in another thread. */
-    private static final class Use implements CloseableResource, AutoCloseable {
-        private final Semaphore semaphore;
-
-        Use(String adminUrl) {
-            semaphore = IN_USE.computeIfAbsent(adminUrl, url -> new Semaphore(1));
-            semaphore.acquireUninterruptibly();
-        }
-
-        @Override
-        public void close() {
-            semaphore.release();
-        }
+        MockKafka started = store.getOrComputeIfAbsent(key, missing -> MockKafka.start(options), MockKafka.class);
+        store.getOrComputeIfAbsent(started, missing -> (Store.CloseableResource & AutoCloseable) started::close);
+        return started;
     }
 }

@@ -2,6 +2,7 @@ package io.mockkafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -35,7 +36,7 @@ class LauncherTest {
     }
 
     private static List<String> command(Map<String, String> environment) {
-        return new Launcher(new MockKafkaOptions().brokers(2).config("num.partitions", 6), environment).command();
+        return new MockKafkaOptions().brokers(2).config("num.partitions", 6).command(environment);
     }
 
     private static void send(MockKafka kafka) throws Exception {
@@ -62,7 +63,7 @@ class LauncherTest {
                 command(Map.of("PATH", folder.resolve("uvx").toString())).subList(0, 3));
         MockKafkaOptions options = new MockKafkaOptions().command("python", "-m", "mock_kafka");
         assertEquals(List.of("python", "-m", "mock_kafka", "serve"),
-                new Launcher(options, Map.of("PATH", path)).command().subList(0, 4));
+                options.command(Map.of("PATH", path)).subList(0, 4));
     }
 
     @Test
@@ -108,7 +109,7 @@ class LauncherTest {
             kafka.produce("orders", "one coffee");
             kafka.close();
             assertEquals(1, running.records("orders").size());
-            assertEquals(0, kafka.pid());
+            assertNull(kafka.process);
             assertEquals(List.of(), kafka.logLines());
         }
     }
@@ -153,7 +154,7 @@ class LauncherTest {
     @Test
     void aClosedClusterIsGone() {
         MockKafka kafka = MockKafka.start();
-        ProcessHandle process = ProcessHandle.of(kafka.pid()).orElseThrow();
+        ProcessHandle process = ProcessHandle.of(kafka.process.process.pid()).orElseThrow();
         kafka.close();
         kafka.close();
         assertFalse(process.isAlive());
@@ -184,7 +185,7 @@ class LauncherTest {
 
         /** Print the id of the process of the cluster. */
         public static void main(String[] arguments) throws InterruptedException {
-            System.out.println(MockKafka.start().pid());
+            System.out.println(MockKafka.start().process.process.pid());
             Thread.currentThread().join();
         }
     }

@@ -84,7 +84,7 @@ class MockKafkaExtensionTest {
     void aClassHasOneClusterThatIsResetBeforeEachTest() {
         run(ParameterCase.class).assertStatistics(all -> all.started(6).succeeded(6));
         assertEquals(1, seen.stream().distinct().count());
-        assertTrue(ProcessHandle.of(seen.get(0).pid()).isEmpty());
+        assertTrue(ProcessHandle.of(seen.get(0).process.process.pid()).isEmpty());
     }
 
     static class OwnCase {

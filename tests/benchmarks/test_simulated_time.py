@@ -1,0 +1,10 @@
+"""The benchmark of virtual time runs its programs, and tells fast ones from slow ones."""
+
+from benchmarks.simulated_time import CASES, Case, seconds_per_minute
+
+
+def test_a_member_that_fetches_lives_more_slowly_than_a_program_that_sleeps() -> None:
+    member = CASES["a member of a group"].live
+    asleep = CASES["a program that sleeps"].live
+    figures = [seconds_per_minute(Case(live, 20.0), parts=2) for live in (member, asleep)]
+    assert 0 < figures[0] < figures[1]
