@@ -4,6 +4,7 @@ import io
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from atlas.adapter_process import AdapterError
 from atlas.experiment import Experiment
-from atlas.lanes import Lanes
+from atlas.lanes import SPARE_LANES, Lanes
 from atlas.rows import (
     EXPERIMENT_SCHEMA,
     EXPERIMENTS,
@@ -32,18 +33,20 @@ from scenarios.maven import CannotRunError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LANES_PER_TASK = 4
-"""Experiments at the same time in a task: clients wait most of the time."""
 REPORT = "task int, experiments int, crashed int"
 _POLL_S = 1.0
-_LANES = Lanes()
-"""Of this process: a worker of Spark keeps them from task to task."""
+
+
+@cache
+def _lanes(lanes_per_task: int) -> Lanes:
+    """Return the lanes of this process: a worker of Spark keeps them from task to task."""
+    return Lanes(lanes_per_task + SPARE_LANES)
 
 
 def run_matrix(
     tasks: "DataFrame",
     storage: Storage,
-    lanes_per_task: int = LANES_PER_TASK,
+    lanes_per_task: int,
     show: Callable[[int], None] | None = None,
 ) -> int:
     """Run the experiments of `in_tasks`, and return their number.
@@ -89,11 +92,12 @@ def _watch(storage: Storage, ended: threading.Event, show: Callable[[int], None]
 
 
 def run_task(
-    planned: Sequence[Mapping[str, Any]], storage: Storage, lanes: int = LANES_PER_TASK
+    planned: Sequence[Mapping[str, Any]], storage: Storage, lanes_per_task: int
 ) -> list[dict[str, Any]]:
     """Run experiments in this process, some at the same time; write and return their rows."""
-    with ThreadPoolExecutor(lanes, "atlas-lane") as pool:
-        results = list(pool.map(_run, planned))
+    lanes = _lanes(lanes_per_task)
+    with ThreadPoolExecutor(lanes_per_task, "atlas-lane") as pool:
+        results = list(pool.map(partial(_run, lanes), planned))
     experiments = [experiment for experiment, _ in results]
     requests = [request for _, seen in results for request in seen]
     name = TASK_FILE.format(planned[0]["experiment_id"], len(planned))
@@ -103,12 +107,12 @@ def run_task(
     return experiments
 
 
-def _run(planned: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _run(lanes: Lanes, planned: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     experiment_id, started_ms = planned["experiment_id"], clock.wall_ms()
     situation = load_situation(planned["situation"])
     experiment = Experiment(planned["client"], situation, planned["seed"])
     try:
-        with _LANES.lane(planned["client"]) as lane:
+        with lanes.lane(planned["client"]) as lane:
             result = lane.run(experiment)
     except (AdapterError, CannotRunError, ControlError) as error:
         return crashed_row(planned, f"{type(error).__name__}: {error}", started_ms), []

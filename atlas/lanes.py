@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 from atlas.lane import Lane
 
-LANES_MAX = 6
-"""How many a process keeps: each has a cluster of up to 60 MB, and the process of a client."""
+SPARE_LANES = 2
+"""How many a process keeps besides those of a task, whose next one may be of another client."""
 
 
 class Lanes:
     """Lanes by their client; several threads may use them."""
 
-    def __init__(self, lanes_max: int = LANES_MAX) -> None:
+    def __init__(self, lanes_max: int) -> None:
         self._lanes_max = lanes_max
         self._lock = threading.Lock()
         self._idle: list[tuple[str, Lane]] = []

@@ -10,8 +10,8 @@ from loadgen.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EXPERIMENTS_PER_TASK = 8
-"""Few: what a task has done is written at its end."""
+EXPERIMENTS_PER_LANE = 2
+"""Of a task, few: what it has done is written at its end."""
 PLANNED = (
     "experiment_id string, client string, client_version string, situation string, area string,"
     " seed int, task int"
@@ -63,7 +63,7 @@ def missing(matrix: "DataFrame", storage: Storage) -> "DataFrame":
     return matrix.join(done, "experiment_id", "left_anti")
 
 
-def in_tasks(matrix: "DataFrame") -> "tuple[DataFrame, int]":
+def in_tasks(matrix: "DataFrame", lanes_per_task: int) -> "tuple[DataFrame, int]":
     """Return the experiments, each task's in one partition, and the number of tasks.
 
     A task has one client, and situations that use the same clusters are beside each other. Tasks of
@@ -74,7 +74,7 @@ def in_tasks(matrix: "DataFrame") -> "tuple[DataFrame, int]":
 
     by_client = Window.partitionBy("client", "client_version")
     place = F.row_number().over(by_client.orderBy("cluster_key", "situation", "seed")) - 1
-    of_client = F.floor(place / EXPERIMENTS_PER_TASK)
+    of_client = F.floor(place / (EXPERIMENTS_PER_LANE * lanes_per_task))
     numbered = matrix.withColumn("of_client", of_client)
     task = F.dense_rank().over(Window.orderBy("client", "client_version", "of_client")) - 1
     names = [column.split()[0] for column in PLANNED.split(", ")]

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         with load_session(options.master, logs, SPARK_SETTINGS, options.environment) as spark:
             seeds = range(1, options.seeds + 1)
             every = planned(spark, releases, situations.values(), seeds, atlas_version())
-            tasks, count = in_tasks(missing(every, storage))
+            tasks, count = in_tasks(missing(every, storage), options.lanes)
             total = len(releases) * len(situations) * options.seeds
             if count:
                 with _progress() as progress:
@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
                     count = run_matrix(
                         tasks,
                         storage,
+                        options.lanes,
                         show=lambda written: progress.update(bar, completed=written),
                     )
                 print(f"{count} experiments")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadgen.storage import StorageError, checked_url
 
-MASTER = "local[2]"
+MASTER, LANES = "local[2]", 6
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +22,13 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seeds", type=int, default=1, metavar="N", help="how often each client is in each one"
+    )
+    parser.add_argument(
+        "--lanes",
+        type=int,
+        default=LANES,
+        metavar="N",
+        help=f"experiments at the same time in a task, by default {LANES}: clients mostly wait",
     )
     parser.add_argument(
         "--environment", type=Path, metavar="FILE.tar.gz", help="an archive for the executors"

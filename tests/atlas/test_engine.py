@@ -49,10 +49,10 @@ def planned(client: str, seed: int) -> dict[str, Any]:
 def test_a_task_writes_a_row_for_each_experiment_and_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(engine, "_LANES", FakeLanes())
+    monkeypatch.setattr(engine, "_lanes", lambda _count: FakeLanes())
     storage = Storage(str(tmp_path))
     experiments = [planned("kafka-python", 1), planned("kafka-python", 2), planned("broken", 1)]
-    written = run_task(experiments, storage)
+    written = run_task(experiments, storage, 4)
     (name,) = storage.names(EXPERIMENTS)
     assert name == "task-kafka-python-1-3.parquet"
     rows = pq.read_table(tmp_path / EXPERIMENTS / name).to_pylist()

@@ -2,7 +2,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas.matrix_plan import EXPERIMENTS_PER_TASK, ClientRelease, in_tasks, missing, planned
+from atlas.matrix_plan import ClientRelease, in_tasks, missing, planned
 from atlas.situation import load_situations
 from loadgen.storage import Storage
 from tests.atlas.run_folder import row, write_run
@@ -39,7 +39,7 @@ def test_what_is_there_is_not_run_again(spark: "SparkSession", tmp_path: Path) -
 
 
 def test_a_task_has_few_experiments_of_one_client(spark: "SparkSession") -> None:
-    tasks, count = in_tasks(matrix_of(spark))
+    tasks, count = in_tasks(matrix_of(spark), lanes_per_task=2)
     assert tasks.rdd.getNumPartitions() == count
     by_task: dict[int, list[Any]] = defaultdict(list)
     for experiment in tasks.collect():
@@ -47,5 +47,5 @@ def test_a_task_has_few_experiments_of_one_client(spark: "SparkSession") -> None
     assert sorted(by_task) == list(range(count))
     assert sum(map(len, by_task.values())) == len(RELEASES) * len(SITUATIONS) * 2
     for experiments in by_task.values():
-        assert len(experiments) <= EXPERIMENTS_PER_TASK
+        assert len(experiments) <= 4
         assert len({experiment["client"] for experiment in experiments}) == 1
