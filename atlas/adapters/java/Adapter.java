@@ -225,8 +225,6 @@ public final class Adapter {
             return "fatal";
         } else if (error instanceof TimeoutException) {
             return "timeout";
-        } else if (error instanceof KafkaException && error.getCause() instanceof KafkaException) {
-            return classifyInTransaction(error.getCause());
         }
         return error instanceof KafkaException ? "abortable" : "unknown";
     }
