@@ -17,11 +17,13 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
-import org.apache.kafka.common.errors.AuthorizationException;
-import org.apache.kafka.common.errors.OutOfOrderSequenceException;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.InvalidPidMappingException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /**
  * The adapter of the Java client, 2.8 to 4.4: reads commands as JSON lines from standard input, and writes events as
@@ -211,22 +213,16 @@ public final class Adapter {
         return "unknown";
     }
 
-    /** What the javadoc of KafkaProducer says: after these errors close the producer, after the others abort. */
+    /** After these errors a transactional producer refuses to go on (TransactionManager); after the others it aborts. */
     static String classifyInTransaction(Throwable error) {
-        for (Class<?> type = error.getClass(); type != null; type = type.getSuperclass()) {
-            String name = type.getSimpleName();
-            if (name.equals("ApplicationRecoverableException") || name.equals("InvalidConfigurationException")) {
-                return "fatal";
-            }
-        }
         if (error instanceof ProducerFencedException
-            || error instanceof OutOfOrderSequenceException
-            || error instanceof AuthorizationException) {
+            || error instanceof ClusterAuthorizationException
+            || error instanceof TransactionalIdAuthorizationException
+            || error instanceof InvalidPidMappingException
+            || error instanceof UnsupportedVersionException) {
             return "fatal";
         } else if (error instanceof TimeoutException) {
             return "timeout";
-        } else if (error instanceof KafkaException && error.getCause() instanceof KafkaException) {
-            return classifyInTransaction(error.getCause());
         }
         return error instanceof KafkaException ? "abortable" : "unknown";
     }
