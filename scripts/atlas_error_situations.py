@@ -61,6 +61,10 @@ TOP_LEVEL = {
     "INVALID_SHARE_SESSION_EPOCH",
     "SHARE_SESSION_NOT_FOUND",
 }
+EXPELLED = {"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"}
+EXPELLING = {"Heartbeat", "SyncGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
+"""Requests of members; the broker forgets one that gets an error of `EXPELLED`."""
+HEARTBEATS_THAT_JOIN = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
 OFFSET_FETCH_PARTS = {"TOPIC_AUTHORIZATION_FAILED", "UNSTABLE_OFFSET_COMMIT"}
 SECOND_FETCH = {*TOP_LEVEL} - {"FETCH_SESSION_TOPIC_ID_ERROR"}
 """Errors that need a session, which the first request opens."""
@@ -84,6 +88,8 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
     how = "always" if is_for_ever else "once"
     parts = [api_key_of(rules.api).name, error, rules.suffix, how]
     arguments = dict(rules.arguments)
+    if error in EXPELLED and rules.api == "ConsumerGroupHeartbeat":
+        arguments |= {"pause_ms": 700}
     if rules.area == "producer":
         arguments |= {"idempotent": True, "records": 3 if reaction == RETRY else 1}
     if is_for_ever:
@@ -117,7 +123,7 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
 
 def title(rules: Rules, error: str, *, is_for_ever: bool) -> str:
     which = "Every" if is_for_ever else "The first"
-    if error in SECOND_FETCH:
+    if is_second(rules.api, error) and not is_for_ever:
         which = "The second"
     whose = {"transaction": " of a transactional producer", "consumer": " of a consumer"}
     return f"{which} {rules.api}{whose.get(rules.suffix, '')} is answered with {error}"
@@ -138,9 +144,16 @@ def faults(rules: Rules, error: str, *, is_for_ever: bool) -> Iterator[dict[str,
         rule["error"] = error
         if level := level_of(rules.api, error):
             rule["level"] = level
+        if error in EXPELLED and rules.api in EXPELLING:
+            rule |= {"group": "billing", "members": "fence"}
         if not is_for_ever:
-            rule |= {"nth": 2} if error in SECOND_FETCH else {"times": 1}
+            rule |= {"nth": 2} if is_second(rules.api, error) else {"times": 1}
         yield rule
+
+
+def is_second(api: str, error: str) -> bool:
+    """Return whether the first request has to succeed, so that the error fits the second one."""
+    return error in SECOND_FETCH or (error in EXPELLED and api in HEARTBEATS_THAT_JOIN)
 
 
 def level_of(api: str, error: str) -> str | None:
@@ -179,7 +192,8 @@ def sources(
     if is_for_ever and reaction == RETRY:
         if rules.area == "producer":
             yield kip("KIP-91", "delivery.timeout.ms bounds the time from send() to the report")
-        yield kip("KIP-580", "a client waits for retry.backoff.ms, 100 here, before it tries again")
+        if rules.api != "Fetch":
+            yield kip("KIP-580", "a client waits for retry.backoff.ms, 100 here, between attempts")
 
 
 HANDLERS = {
@@ -235,7 +249,9 @@ def expectation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -
     if rules.workload == "process":
         return {"data": ["kept", "none", "lost_and_reported"]}
     if reaction == ABORT:
-        return {"data": SAFE, "reported": ["abortable"], "usable": True}
+        says_so = error == "TRANSACTION_ABORTABLE"
+        reported = ["abortable"] if says_so else PERMANENT
+        return {"data": SAFE, "reported": reported, "usable": True}
     if reaction == FENCE:
         return {"data": SAFE, "reported": ["fatal", "abortable"]}
     return failed(rules, error)
@@ -255,7 +271,9 @@ def failed(rules: Rules, error: str) -> dict[str, Any]:
 
 def for_ever(rules: Rules, reaction: str, error: str) -> dict[str, Any]:
     """Return what a client must do if the error does not end."""
-    backoff = {"backoff_ms_min": 50} if reaction == RETRY else {}
+    # Fetches are not retried: the Java consumer sends the next one at once.
+    has_backoff = reaction == RETRY and rules.api != "Fetch"
+    backoff = {"backoff_ms_min": 50} if has_backoff else {}
     if rules.area == "admin":
         return {"reported": ["retriable", "timeout"], **backoff}
     if rules.area == "producer":
