@@ -68,6 +68,7 @@ HEARTBEATS_THAT_JOIN = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
 OFFSET_FETCH_PARTS = {"TOPIC_AUTHORIZATION_FAILED", "UNSTABLE_OFFSET_COMMIT"}
 SECOND_FETCH = {*TOP_LEVEL} - {"FETCH_SESSION_TOPIC_ID_ERROR"}
 """Errors that need a session, which the first request opens."""
+READERS = {"consumer", "group", "share"}
 SAFE = ["kept", "lost_and_reported", "none"]
 NOT_SUCCESS = ["retriable", "abortable", "fatal", "timeout"]
 PERMANENT = ["abortable", "fatal"]
@@ -242,14 +243,13 @@ def expectation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -
         if reaction == RETRY:
             return {"reported": ["success", "retriable"], "usable": True}
         return {"reported": NOT_SUCCESS if error in RETRIABLE else PERMANENT, "usable": True}
+    if rules.area in READERS and rules.api != "OffsetCommit" and reaction != FAIL:
+        # A client may show its user what it goes on behind.
+        data = ["kept", "duplicated"] if reaction == REJOIN else ["kept"]
+        requests = twice if reaction in {RETRY, NEW_SESSION} else {}
+        return {"data": data, **requests, "usable": True}
     if reaction in {RETRY, NEW_SESSION}:
         return {"data": ["kept"], "reported": ["success"], **twice, "usable": True}
-    if reaction == REJOIN:
-        if rules.api == "Heartbeat":
-            return {"data": ["kept", "duplicated"], "usable": True}
-        return {"data": ["kept", "duplicated"], "reported": ["success"], "usable": True}
-    if reaction == GO_ON:
-        return {"data": ["kept"], "reported": ["success"], "usable": True}
     if rules.workload == "process":
         return {"data": ["kept", "none", "lost_and_reported"]}
     if reaction == ABORT:
