@@ -64,6 +64,14 @@ class AdapterProcess:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
+    def has_ended(self, timeout_s: float) -> bool:
+        """Return whether the process ends within a time; its output may end a little earlier."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     @property
     def exit_status(self) -> int | None:
         """Its exit status, negative for a signal; None while it runs."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from atlas.adapters.build import JAVA_VERSIONS, go_adapter, java_adapter, node_adapter
 from scenarios.maven import CannotRunError
 
 
@@ -40,6 +41,10 @@ def _python(module: str, requirement: str | None) -> Callable[[], StartCommand]:
     return start
 
 
+def _program(build: Callable[[str], list[str]], name: str) -> Callable[[], StartCommand]:
+    return lambda: StartCommand(tuple(build(name)), {})
+
+
 CLIENTS: dict[str, Client] = {
     client.name: client
     for client in (
@@ -47,6 +52,12 @@ CLIENTS: dict[str, Client] = {
         Client("aiokafka", "Python", _python("aiokafka", "aiokafka")),
         Client("confluent-kafka", "Python", _python("confluent_kafka", "confluent_kafka")),
         Client("mock-kafka-client", "Python", _python("mock_kafka_client", None)),
+        Client("franz-go", "Go", _program(go_adapter, "franz")),
+        Client("sarama", "Go", _program(go_adapter, "sarama")),
+        Client("kafka-go", "Go", _program(go_adapter, "kafkago")),
+        Client("kafkajs", "JavaScript", _program(node_adapter, "kafkajs")),
+        Client("platformatic", "JavaScript", _program(node_adapter, "platformatic")),
+        *(Client(name, "Java", _program(java_adapter, name)) for name in JAVA_VERSIONS),
     )
 }
 """By their ids; a version other than the default one is `name==version`."""

@@ -43,6 +43,8 @@ class _Sent(NamedTuple):
     value: str
     has_succeeded: bool
     has_failed: bool
+    is_deleted: bool
+    """Whether the log begins behind the offset that was reported."""
 
 
 def data_verdict(
@@ -87,7 +89,9 @@ def _sent(command: Command, observation: Observation) -> _Sent:
     has_failed = command.outcome == "failed" or any(one.error is not None for one in outcomes)
     has_succeeded = any(one.error is None for one in outcomes)
     arguments = command.arguments
-    return _Sent(arguments["topic"], arguments["value"], has_succeeded, has_failed)
+    log_start = observation.log_starts.get((arguments["topic"], arguments["partition"]), 0)
+    is_deleted = any(0 <= (one.offset or 0) < log_start for one in outcomes if one.error is None)
+    return _Sent(arguments["topic"], arguments["value"], has_succeeded, has_failed, is_deleted)
 
 
 def _written(main: Sequence[Command], records: Iterable[StoredRecord]) -> list[StoredRecord]:
@@ -108,7 +112,7 @@ def _produced(main: Sequence[Command], observation: Observation) -> Iterator[tup
         count = stored[sent.value]
         if count > 1:
             yield "duplicated", f"{sent.value!r} is stored {count} times"
-        if count:
+        if count or sent.is_deleted:
             yield "kept", ""
         elif sent.has_succeeded:
             yield "lost_silently", f"{sent.value!r} was reported as delivered"
@@ -155,7 +159,7 @@ def _transactions(main: Sequence[Command], observation: Observation) -> Iterator
             yield "duplicated", f"{value!r} is committed {count} times"
         if count and not tally.committed[value] and not tally.undecided[value]:
             yield "aborted_read", f"{value!r} is visible, its transaction was aborted"
-        elif count:
+        elif count or value in tally.deleted:
             yield "kept", ""
         elif tally.committed[value]:
             kind = "lost_and_reported" if value in tally.failed else "lost_silently"
@@ -168,7 +172,8 @@ class _Tally:
     """How the transactions with a value ended, as the caller heard it.
 
     `committed` and `undecided` count transactions by value. `failed` has the values of which the
-    client reported an error, `reported` those of undecided transactions with an error.
+    client reported an error, `reported` those of undecided transactions with an error, `deleted`
+    those that were in the log.
     """
 
     def __init__(self) -> None:
@@ -177,11 +182,13 @@ class _Tally:
         self.undecided: Counter[str] = Counter()
         self.failed: set[str] = set()
         self.reported: set[str] = set()
+        self.deleted: set[str] = set()
 
     def add(self, end: Command | None, sends: Sequence[_Sent]) -> bool:
         """Add a transaction; return whether it may be committed or not."""
         values = [sent.value for sent in sends]
         self.values.update(dict.fromkeys(values))
+        self.deleted |= {sent.value for sent in sends if sent.is_deleted}
         self.failed |= {sent.value for sent in sends if sent.has_failed}
         if end is not None and end.outcome == "done":
             if end.name == "commit_transaction":

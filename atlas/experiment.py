@@ -56,7 +56,7 @@ class SeenRequest:
     """A request as the broker saw it; times are ms since the experiment began.
 
     `latency_ms` is None if there was no response. `records` identifies the batches of a Produce
-    request, by topic, partition, producer id, sequence and sizes.
+    request by topic and partition, each by its sequence and by its time.
     """
 
     number: int
@@ -95,13 +95,15 @@ class Observation:
     """What was seen in one experiment, from the client, the journal and the log.
 
     `has_happened` is False if the situation has rules and none has fired: the client never sent
-    such a request.
+    such a request. `log_starts` has the first offset of each partition that has lost records since,
+    as when their retention time is over.
     """
 
     commands: tuple[Command, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     requests: tuple[SeenRequest, ...] = ()
     records: tuple[StoredRecord, ...] = ()
+    log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     is_usable: bool | None = None
     connections_left: int = 0
     has_crashed: bool = False

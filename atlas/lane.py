@@ -35,6 +35,8 @@ _AT_ONCE_MS = 1_000
 _BEGIN_MS = 5_000
 _REQUESTS_MAX = 3_000
 _MESSAGES_MAX = 300
+_EXIT_S = 1.0
+"""How long a process may take to exit after the end of its output."""
 _CLOSING_CHECKS = 5
 _CLOSING_CHECK_S = 0.02
 _READERS = {"consume", "group", "rebalance", "share", "process"}
@@ -149,6 +151,7 @@ class _Run:
         self._deliveries: list[Delivery] = []
         self._marks = _Marks()
         self._offset_ms = 0.0
+        self._last_ended_ms = 0.0
         self._has_happened: bool | None = None
         self.is_lost = False
         self.has_crashed = False
@@ -156,6 +159,7 @@ class _Run:
         self.started_ms = clock.wall_ms()
         self._cluster_began_ms = 0
         self._first_number = 0
+        self._moves: list[tuple[int, int]] = []
 
     # Commands --------------------------------------------------------------------------------
 
@@ -165,6 +169,7 @@ class _Run:
         arguments = {"bootstrap": servers, "experiment": self._experiment.situation.id}
         self._ask(Step("begin", arguments, "close", _BEGIN_MS))
         self._commands.clear()
+        self._last_ended_ms = 0.0
         self.began_ms = clock.now_ms()
         self._cluster_began_ms = self._cluster.now_ms()
         self._first_number = self._cluster.last_request_number() + 1
@@ -180,7 +185,8 @@ class _Run:
     def _advance_after(self, fault: Any, seconds: float) -> None:
         try:
             fault.wait(timeout_s=self._experiment.limit_s)
-            self._cluster.advance(seconds=seconds)
+            now_ms = self._cluster.advance(seconds=seconds)
+            self._moves.append((now_ms, round(seconds * 1000)))
         except (ControlError, TimeoutError, OSError, RuntimeError):
             return  # the experiment is over
 
@@ -229,7 +235,8 @@ class _Run:
         """Send a command, and wait for its end."""
         number = len(self._commands) + 1
         begun = clock.now_ms()
-        sent_ms = float(begun - self.began_ms)
+        # The two clocks differ by the time of a message: no command is sent before the last ended.
+        sent_ms = max(float(begun - self.began_ms), self._last_ended_ms)
         command = Command(number, step.name, step.arguments, step.phase, sent_ms)
         limit_ms = (step.timeout_ms or _AT_ONCE_MS) + GRACE_MS
         left_ms = self.began_ms + self._experiment.limit_s * 1000 - begun
@@ -242,12 +249,14 @@ class _Run:
             if event.get("n") == number:
                 if step.name == "begin":
                     self._offset_ms = float(event["at_ms"])
-                command = _ended(command, event, self._at_ms(event))
+                command = _ended(command, event, max(self._at_ms(event), sent_ms))
+                self._last_ended_ms = command.ended_ms or 0.0
                 break
             self._take(event)
         if command.ended_ms is None:
             self.is_lost = True
-            if not self._adapter.is_running:
+            is_early = clock.now_ms() < give_up_ms
+            if self._adapter.has_ended(_EXIT_S if is_early else 0):
                 self.has_crashed = True
                 command = replace(command, outcome="ended")
         self._commands.append(command)
@@ -286,6 +295,12 @@ class _Run:
             deliveries=tuple(self._deliveries),
             requests=self._requests(),
             records=self._records(),
+            log_starts={
+                (topic.name, partition.partition): partition.log_start_offset
+                for topic in self._cluster.topics()
+                for partition in topic.partitions
+                if partition.log_start_offset
+            },
             is_usable=self.session.is_usable,
             connections_left=connections,
             has_crashed=self.has_crashed,
@@ -311,13 +326,17 @@ class _Run:
         return tuple(
             seen_request(
                 request,
-                self._cluster_began_ms,
+                self._cluster_began_ms + self._moved_ms(request.received_ms),
                 self._marks.phase_of(request.number),
                 produced.get(request.number, ()),
             )
             for request in found
             if request.number >= self._first_number
         )
+
+    def _moved_ms(self, received_ms: int) -> int:
+        """Return by how much the clock had been moved then."""
+        return sum(moved_ms for now_ms, moved_ms in self._moves if received_ms >= now_ms)
 
     def _records(self) -> tuple[StoredRecord, ...]:
         return tuple(
@@ -363,21 +382,24 @@ def seen_request(
 
 
 def _batches(message: Any) -> tuple[Any, ...]:
-    """Return what identifies the batches of a Produce request, whatever their sequence."""
+    """Return what identifies the batches of a Produce request: each by sequence and by time."""
     if not message:
         return ()
     return tuple(
-        (
-            str(topic.get("name") or topic.get("topic_id")),
-            partition["index"],
-            batch["max_timestamp"],
-            batch["record_count"],
-            batch["bytes"],
-        )
+        (str(topic.get("name") or topic.get("topic_id")), partition["index"], *key)
         for topic in message["topic_data"]
         for partition in topic["partition_data"]
         for batch in ((partition["records"] or {}).get("batches") or ())
+        for key in _batch_keys(batch)
     )
+
+
+def _batch_keys(batch: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    by_time = ("time", batch["max_timestamp"], batch["record_count"])
+    if batch["producer_id"] < 0:
+        return (by_time,)
+    numbers = (batch["producer_id"], batch["producer_epoch"], batch["base_sequence"])
+    return (by_time, ("sequence", *numbers))
 
 
 def _ended(command: Command, event: Mapping[str, Any], at_ms: float) -> Command:

@@ -82,7 +82,7 @@ class ConfluentAdmin(Adapter):
         """List the groups; its errors are those of single brokers."""
         listing = self.handles[admin].list_consumer_groups(request_timeout=timeout_ms / 1000)
         for error in _result(listing, timeout_ms).errors:
-            raise error
+            raise confluent_kafka.KafkaException(error)
 
     def describe_group(self, admin: str, group: str, timeout_ms: int = CALL_MS) -> None:
         """Describe a group."""

@@ -30,10 +30,12 @@ def test_commands_go_in_and_events_come_out() -> None:
         assert adapter.next_event(10) == {"event": "done", "n": 1}
         assert adapter.next_event(0) is None
         assert adapter.is_running
+        assert not adapter.has_ended(0)
         assert adapter.exit_status is None
     finally:
         adapter.end()
     assert not adapter.is_running
+    assert adapter.has_ended(0)
     assert adapter.exit_status == 0
 
 

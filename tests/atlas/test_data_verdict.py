@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +39,15 @@ def test_a_record_that_was_reported_and_is_not_stored_is_lost_silently() -> None
     )
     assert verdict.data == "lost_silently"
     assert verdict.reasons == ("lost_silently: '1' was reported as delivered",)
+
+
+def test_a_record_whose_retention_time_is_over_is_not_lost() -> None:
+    observation = seen([send(1, "0")], [Delivery(1, 10.0, offset=4)])
+    for log_start, data in ((4, "lost_silently"), (5, "kept")):
+        gone = replace(observation, log_starts={("orders", 0): log_start})
+        assert data_verdict(gone, workload="produce").data == data
+        committed = replace(gone, commands=(BEGIN, send(1, "0"), COMMIT))
+        assert data_verdict(committed, workload="transaction").data == data
 
 
 def test_a_record_with_an_error_that_is_not_stored_is_lost_and_reported() -> None:

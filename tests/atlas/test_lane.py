@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atlas import lane as lane_module
+from atlas import clients
 from atlas.clients import Client, StartCommand
 from atlas.experiment import Experiment, Result
 from atlas.lane import Lane, seen_request
@@ -52,7 +52,7 @@ def run(
     given: Situation | None = None,
     limit_s: float = 10.0,
 ) -> Result:
-    monkeypatch.setitem(lane_module.CLIENTS, "scripted", scripted(action))
+    monkeypatch.setitem(clients.CLIENTS, "scripted", scripted(action))
     lane = lanes.setdefault(action, Lane("scripted"))
     return lane.run(Experiment("scripted", given or situation(), limit_s=limit_s))
 

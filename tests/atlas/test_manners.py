@@ -43,6 +43,22 @@ def test_a_request_after_a_failed_one_with_the_same_records_is_a_retry() -> None
     assert of(request(1, 0, records=BATCH), request(2, 60, records=BATCH)).retries == 0
 
 
+def test_a_retry_may_have_a_batch_of_the_first_request_and_others() -> None:
+    failed = request(1, 0, "Produce", "NOT_ENOUGH_REPLICAS", records=BATCH)
+    assert of(failed, request(2, 60, records=(*OTHER_BATCH, *BATCH))).retries == 1
+
+
+def test_two_requests_that_failed_are_retried_in_any_order() -> None:
+    error = "NOT_ENOUGH_REPLICAS"
+    found = of(
+        request(1, 0, "Produce", error, records=BATCH),
+        request(2, 5, "Produce", error, records=OTHER_BATCH),
+        request(3, 60, records=OTHER_BATCH),
+        request(4, 80, records=BATCH),
+    )
+    assert (found.retries, found.backoff_ms) == (2, 54.0)
+
+
 def test_a_request_after_one_without_a_response_is_a_retry_without_a_backoff() -> None:
     lost = request(1, 0, latency_ms=None)
     found = of(lost, request(2, 60))
@@ -142,6 +158,16 @@ def test_in_a_transaction_the_error_of_the_commit_comes_before_those_of_records(
     observation = seen(commands, [undelivered(2, "fatal", 5.0)])
     assert reported_outcome(observation, 0) == ("abortable", "E", "abortable")
     assert reported_outcome(seen(commands[:2], [undelivered(2, "fatal")]), 0)[0] == "fatal"
+
+
+def test_records_that_an_abort_discards_are_no_errors() -> None:
+    commands = [
+        command(1, "begin_transaction"),
+        send(2, "0"),
+        command(3, "abort_transaction", sent_ms=8.0, ended_ms=20.0),
+    ]
+    assert reported_outcome(seen(commands, [undelivered(2, at_ms=9.0)]), 0)[0] == "success"
+    assert reported_outcome(seen(commands, [undelivered(2, at_ms=7.0)]), 0)[0] == "retriable"
 
 
 def test_the_outcome_of_a_record_counts_from_its_send() -> None:
