@@ -50,8 +50,8 @@ def planned(
         spark.createDataFrame([(seed,) for seed in seeds], "seed int")
     )
     parts = ("client", "client_version", "digest", "seed")
-    whole = F.concat_ws("/", *parts, F.lit(atlas_version))
-    return matrix.withColumn("experiment_id", F.sha2(whole, 256).substr(1, _ID_CHARACTERS))
+    hashed = F.concat_ws("/", *parts, F.lit(atlas_version))
+    return matrix.withColumn("experiment_id", F.sha2(hashed, 256).substr(1, _ID_CHARACTERS))
 
 
 def missing(matrix: "DataFrame", storage: Storage) -> "DataFrame":

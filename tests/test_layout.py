@@ -61,6 +61,7 @@ DECLARATIONS = {
     "client/producer/transaction_errors.py",
     "client/producer/transactional_offsets.py",
     "client/resources.py",
+    "atlas/queries.py",
     "loadgen/analysis/queries.py",
     "loadgen/live/queries.py",
     "mock_kafka/arguments.py",

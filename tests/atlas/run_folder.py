@@ -8,10 +8,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from atlas.experiment import Observation, SeenRequest
 from atlas.rows import EXPERIMENT_SCHEMA, EXPERIMENTS, REQUEST_SCHEMA, REQUESTS
 from loadgen.storage import Storage
+from tests.atlas.observations import delivered, poll, send, undelivered
 
 SITUATION = "PRODUCE-CORRUPT_MESSAGE-once"
+REQUEST = SeenRequest(
+    7, 12, 1, 3, "Produce", 13, 120, "responded", "main", ("CORRUPT_MESSAGE",), latency_ms=1.5
+)
+OBSERVATION = Observation(
+    (send(1, "0"), poll(2, 0, 1)), (delivered(1), undelivered(2)), requests=(REQUEST,)
+)
+"""An observation with a value of each kind."""
 
 
 def row(cell: str = "as_expected", **values: Any) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from atlas.engine import run_task
 from atlas.experiment import Experiment, Manners, Observation, Result
 from atlas.rows import EXPERIMENTS, REQUESTS
 from loadgen.storage import Storage
-from tests.atlas.run_folder import SITUATION
-from tests.atlas.test_rows import OBSERVATION
+from tests.atlas.run_folder import OBSERVATION, SITUATION
 
 
 class FakeLane:

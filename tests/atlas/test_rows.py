@@ -3,7 +3,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from atlas.experiment import Experiment, Manners, Observation, Result, SeenRequest
+from atlas.experiment import Experiment, Manners, Result
 from atlas.rows import (
     EXPERIMENT_SCHEMA,
     REQUEST_SCHEMA,
@@ -14,15 +14,7 @@ from atlas.rows import (
     request_rows,
 )
 from atlas.situation import load_situation
-from tests.atlas.observations import delivered, poll, send, undelivered
-from tests.atlas.run_folder import SITUATION
-
-REQUEST = SeenRequest(
-    7, 12, 1, 3, "Produce", 13, 120, "responded", "main", ("CORRUPT_MESSAGE",), latency_ms=1.5
-)
-OBSERVATION = Observation(
-    (send(1, "0"), poll(2, 0, 1)), (delivered(1), undelivered(2)), requests=(REQUEST,)
-)
+from tests.atlas.run_folder import OBSERVATION, SITUATION
 
 
 def through_arrow(rows: list[dict[str, Any]], schema: pa.Schema) -> list[dict[str, Any]]:
