@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mock_kafka.views import ShadowEvent as ShadowEvent
     from mock_kafka.views import Topic as Topic
     from mock_kafka.views import Transaction as Transaction
-    from simulation.network import NetworkConditions as NetworkConditions
+    from simulation.network_conditions import NetworkConditions as NetworkConditions
 
 _MODULES = {
     "DEFAULT": "methods",

@@ -29,7 +29,7 @@ from mock_kafka.views import Request
 
 with quiet_imports():
     from simulation.determinism import collected
-    from simulation.network import NetworkConditions
+    from simulation.network_conditions import NetworkConditions
     from simulation.process import Process
     from simulation.world import World
 

@@ -10,7 +10,7 @@ import enum
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, is_typeddict
 
@@ -34,9 +34,14 @@ CLIENT_NAMES = {
         r"(?P<name>(?!const |try |return )\w+)(?:<.*>)?"
         r"(?:\(.*\): .*\{$|\(\{?\n(?: {2,}.*\n)+? {0,2}[)}].*: .*\{$|(?= [={]))"
     ),
-    "rust/src/*.rs": r"^\s*pub (?:fn|struct|enum|trait|type) (?P<name>\w+)",
+    "rust/src/*.rs": (
+        r"^(?:impl (?:\w+(?:<.*>)? for )?(?P<owner>\w+)|"
+        r"(?P<inner> *)pub (?:fn|struct|enum|trait|type) (?:r#)?(?P<name>\w+))"
+    ),
 }
-_GENERATED = re.compile("generated|_test|admin_schema|admin_operations|port_methods")
+_GENERATED = re.compile("(operations|types)_generated|_test|admin_schema|port_methods")
+_OF_OPENAPI = re.compile("Admin|.*(Body|Query|View)")
+"""What Rust's generated module has of the admin port itself, and not of the package."""
 # Names from which the methods of a package are generated, and the owner of those of a cluster.
 CLIENT_TABLES = {
     "java": ("java/mock-kafka/methods.json", "ClusterMethods"),
@@ -113,13 +118,33 @@ def names() -> list[str]:
         for path in (ROOT / "clients").glob(pattern):
             if _GENERATED.search(path.name):
                 continue
-            for match in re.finditer(declaration, path.read_text("utf-8"), re.MULTILINE):
-                owner = match.groupdict().get("owner") or path.stem
-                found.add(f"client {pattern.partition('/')[0]}: {owner}.{match['name']}")
+            language = pattern.partition("/")[0]
+            matches = list(re.finditer(declaration, path.read_text("utf-8"), re.MULTILINE))
+            found |= {f"client {language}: {name}" for name in _declared(language, path, matches)}
     for language, (file, owner) in CLIENT_TABLES.items():
         table = json.loads((ROOT / "clients" / file).read_text("utf-8"))
         found |= {f"client {language}: {name}" for name in _table_names(table, owner)}
     return sorted(found)
+
+
+def _declared(language: str, path: Path, matches: Iterable[re.Match[str]]) -> Iterator[str]:
+    """Yield the names of a file behind the types that have them.
+
+    A package of Go and a crate of Rust have the same names in whatever file.
+    """
+    package = {"go": "mockkafka", "rust": "mock_kafka"}.get(language, path.stem)
+    of_impl = package
+    for match in matches:
+        fields = match.groupdict()
+        if fields["name"] is None:
+            of_impl = match["owner"]
+            continue
+        owner = fields.get("owner") or (of_impl if fields.get("inner") else package)
+        is_generated = path.stem == "generated"
+        if not is_generated or not _OF_OPENAPI.fullmatch(
+            owner if fields["inner"] else match["name"]
+        ):
+            yield f"{owner}.{match['name']}"
 
 
 def _table_names(table: dict[str, Any], owner: str) -> Iterator[str]:

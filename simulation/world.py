@@ -18,7 +18,8 @@ from broker.http_admin.state import Admin
 from broker.log import log
 from simulation.determinism import deterministic
 from simulation.event_loop import START_MS, DeadlockError, SimulatedLoop, TimeLimitError
-from simulation.network import Link, Network, NetworkConditions, ServerTransport
+from simulation.network import Link, Network, ServerTransport
+from simulation.network_conditions import NetworkConditions
 from simulation.socketless_server import SocketlessServer
 from simulation.timeline import SocketAddress
 

@@ -39,7 +39,7 @@ def test_what_users_name_is_in_the_surface(now: dict[str, str]) -> None:
         "key producer.state.batches: INT",
         "client go: Kafka.DropResponse",
         "client java: MockKafka.start",
-        "client rust: records.create_topic",
+        "client rust: MockKafka.create_topic",
         "client node: mock_kafka.dropResponse",
         "client node: mock_kafka.fail",  # its declaration has several lines
         "client node: mock_kafka.respond",

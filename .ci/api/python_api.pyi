@@ -16,13 +16,14 @@ class Resource(dict):
 
 class RequestFilter(dict):
     topic: str
+    partition: int
     group: str
     client_id: str
     user: str
     broker: int
     connection: int
     error: str
-    outcome: Literal['waiting', 'responded', 'no_response', 'closed', 'refused', 'delayed']
+    outcome: Literal['waiting', 'held', 'responded', 'no_response', 'closed', 'refused', 'delayed']
     fault: str
     denied: bool
     since: int
@@ -37,15 +38,21 @@ class When(dict):
     partition: int
     group: str
     transactional_id: str
+    resource: str
+    topic_id: str
+    where: Mapping[str, Any]
     broker: int
     client_id: str
     user: str
     connection: int
+    listener: str
     name: str
     times: int
     nth: int
     every: int
     skip: int
+    after: str
+    until: str
     after_ms: int
     until_ms: int
     probability: float
@@ -306,6 +313,9 @@ class DescribedSubtopology(object):
     nodes: tuple[TopologyNode, ...]
     def __init__(self, *, subtopology_id, nodes): ...
 
+class ExplorationError(AssertionError):
+    ...
+
 class FatalTransactionError(Exception):
     ...
 
@@ -320,6 +330,13 @@ class Fault(object):
         ...
     @property
     def is_used_up(self) -> bool:
+        ...
+    @property
+    def is_armed(self) -> bool:
+        ...
+    def near_misses(self) -> list[str]:
+        ...
+    def wait(self, count: int=1, *, timeout_s: float=WAIT_TIMEOUT_S) -> None:
         ...
     def remove(self) -> None:
         ...
@@ -391,6 +408,33 @@ class GroupOffset(object):
     offset: int
     lag: int | None
     metadata: str
+
+class Hold(object):
+    @property
+    def held_count(self) -> int:
+        ...
+    def wait(self, count: int=1, *, timeout_s: float=WAIT_TIMEOUT_S) -> None:
+        ...
+    def release(self, count: int | None=None) -> None:
+        ...
+    def __init__(self, control: Control, data: Mapping[str, Any]) -> None:
+        ...
+    @property
+    def count(self) -> int:
+        ...
+    @property
+    def match_count(self) -> int:
+        ...
+    @property
+    def is_used_up(self) -> bool:
+        ...
+    @property
+    def is_armed(self) -> bool:
+        ...
+    def near_misses(self) -> list[str]:
+        ...
+    def remove(self) -> None:
+        ...
 
 class InFlightRecords(object):
     first_offset: int
@@ -500,6 +544,8 @@ class MockKafka(object):
         ...
     def wait_for(self, *, api: str | None=None, timeout_s: float=10.0, **filters: Unpack[RequestFilter]) -> Request:
         ...
+    def near_misses(self, *, api: str | None=None, **filters: Unpack[RequestFilter]) -> list[str]:
+        ...
     def last_request_number(self) -> int:
         ...
     def audit(self) -> AuditReport:
@@ -516,17 +562,29 @@ class MockKafka(object):
         ...
     def authorize(self, principal: str, operation: str, *, host: str='127.0.0.1', **resource: Unpack[Resource]) -> AclDecision:
         ...
-    def fail(self, *, error: str, at: At='before_handling', **when: Unpack[When]) -> Fault:
+    def fail(self, *, error: str, at: At | None=None, level: Level | None=None, **when: Unpack[When]) -> Fault:
         ...
     def respond(self, *, response: Mapping[str, Any], handle: bool=True, **when: Unpack[When]) -> Fault:
         ...
     def delay(self, *, ms: int, jitter_ms: int=0, at: At='before_response', **when: Unpack[When]) -> Fault:
         ...
-    def drop_request(self, **when: Unpack[When]) -> Fault:
+    def drop_request(self, *, by: DropBy='close', **when: Unpack[When]) -> Fault:
         ...
-    def drop_response(self, *, after_bytes: int | None=None, **when: Unpack[When]) -> Fault:
+    def drop_response(self, *, after_bytes: int | None=None, by: DropBy='close', **when: Unpack[When]) -> Fault:
+        ...
+    def trickle(self, *, trickle_bytes: int, trickle_ms: int=100, **when: Unpack[When]) -> Fault:
         ...
     def hang(self, *, at: At='before_response', **when: Unpack[When]) -> Fault:
+        ...
+    def hold(self, *, at: At='before_handling', **when: Unpack[When]) -> Hold:
+        ...
+    def change_records(self, change: RecordChange, *, record_index: int | None=None, schema_id: int | None=None, **when: Unpack[When]) -> Fault:
+        ...
+    def sequence(self, *steps: Mapping[str, Any]) -> list[Fault]:
+        ...
+    def wait_for_fault(self, fault: Fault, count: int=1, *, timeout_s: float=WAIT_TIMEOUT_S) -> None:
+        ...
+    def release(self, hold: Hold, count: int | None=None) -> None:
         ...
     def throttle(self, *, throttle_time_ms: int, mute: bool=True, **when: Unpack[When]) -> Fault:
         ...
@@ -586,6 +644,18 @@ class MockKafka(object):
         ...
     def wait_for_records(self, topic: str, count: int=1, *, partition: int | None=None, isolation_level: IsolationLevel='read_uncommitted', timeout_s: float=10.0) -> list[Record]:
         ...
+
+class NetworkConditions(object):
+    delay_ms_max: int
+    slow_chance: float
+    slow_ms_max: int
+    split_chance: float
+    cut_chance: float
+    half_open_chance: float
+    refuse_chance: float
+    black_hole_chance: float
+    reset_chance: float
+    unread_bytes_max: int
 
 class NewPartitions(object):
     total_count: int
@@ -867,6 +937,30 @@ class ShareSession(object):
     epoch: int
     partitions: int
 
+class SimulatedWorld(object):
+    def __init__(self, world: World) -> None:
+        ...
+    @property
+    def bootstrap_servers(self) -> str:
+        ...
+    def process(self, coroutine: Coroutine[Any, Any, _T]) -> Process[_T]:
+        ...
+    @property
+    def network(self) -> NetworkConditions:
+        ...
+    @property
+    def virtual_s(self) -> float:
+        ...
+
+class SimulationResult(object):
+    value: _T
+    seed: int
+    virtual_s: float
+    digest: str
+    byte_count: int
+    audit: AuditReport
+    journal: tuple[Request, ...]
+
 class StartError(RuntimeError):
     ...
 
@@ -971,9 +1065,15 @@ class UnreachableError(Exception):
 class UnsupportedVersionError(Exception):
     ...
 
+def explore(function: Test | None=None, *, runs: int=50, seed: int=0, profiles: Sequence[str] | None=None, rules_max: int=4, repeats: int=3, shrink_runs_max: int=50, except_kinds: Collection[str]=()) -> Any:
+    ...
 def open_admin(bootstrap_servers: str | Iterable[str], *, client_id: str='mock-kafka', security: Security | None=None, request_timeout_ms: int=REQUEST_TIMEOUT_MS, default_api_timeout_ms: int=API_TIMEOUT_MS) -> Iterator[Admin]:
     ...
 def security_of(properties: Mapping[str, str]) -> Security:
+    ...
+def simulate(main: Main[_T], *, seed: int=0, brokers: int=1, config: Mapping[str, ConfigValue] | None=None, faults: Rules | None=None, network: NetworkConditions | None=None, limit_s: float=LIMIT_S) -> SimulationResult[_T]:
+    ...
+def simulated(seeds: int=20, *, brokers: int=1, config: Mapping[str, ConfigValue] | None=None, faults: Rules | None=None, network: Callable[[Random], NetworkConditions] | None=None, limit_s: float=LIMIT_S) -> Callable[[Callable[..., Coroutine[Any, Any, Any]]], Callable[..., None]]:
     ...
 mock_kafka_fixture = ...
 mock_kafka_factory_fixture = ...

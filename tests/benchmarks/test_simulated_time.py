@@ -1,4 +1,4 @@
-"""The benchmark of virtual time runs its programs, and tells fast ones from slow ones."""
+"""The benchmark of virtual time runs its programs; fast ones make more virtual seconds."""
 
 from benchmarks.simulated_time import CASES, Case, seconds_per_minute
 

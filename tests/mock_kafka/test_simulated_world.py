@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 import mock_kafka
 from mock_kafka.simulated_world import SimulatedWorld, simulate, simulated
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 
 pytest_plugins = ["pytester"]
 

@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from mock_kafka.simulated_world import SimulatedWorld
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 
 ERRORS = {
     "Produce": ("NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "KAFKA_STORAGE_ERROR"),

@@ -28,7 +28,7 @@ from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.records import stamp
 from protocol.releases import Release
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
 from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from broker.faults import FaultRule
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 from tests.simulation.group_member import GroupMember
 from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import ProducerClient

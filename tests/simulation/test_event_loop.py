@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from simulation.event_loop import START_S, DeadlockError, SimulatedLoop, TimeLimitError
-from simulation.network import Network, NetworkConditions
+from simulation.network import Network
+from simulation.network_conditions import NetworkConditions
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.state_changes import StateChanges
 from protocol.errors import ErrorCode
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
 from tests.simulation.patches import Patch, edit, find_bug, wrap

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from simulation.network import Link, Network, NetworkConditions, ServerTransport
+from simulation.network import Link, Network, ServerTransport
+from simulation.network_conditions import NetworkConditions
 from tests.simulation.virtual_time import Schedule
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from broker.config.keys import ConfigError
 from mock_kafka.simulated_world import SimulatedWorld, simulate
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 from simulation.world import BrokerError, World
 
 

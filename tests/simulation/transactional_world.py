@@ -13,7 +13,7 @@ from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import IDLE, LAST_EPOCH
 from client.producer.settings import ProducerSettings
 from protocol.api_keys import ApiKey
-from simulation.network import NetworkConditions
+from simulation.network_conditions import NetworkConditions
 from tests.batches import make_batch
 from tests.simulation.committed_reader import CommittedReader
 from tests.simulation.transaction_checkers import check_transactions

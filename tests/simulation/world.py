@@ -20,7 +20,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
 from quotas.entities import make_entity
-from simulation.network import Network, NetworkConditions
+from simulation.network import Network
+from simulation.network_conditions import NetworkConditions
 from simulation.socketless_server import PORT
 from tests.simulation.admin_client import AdminClient
 from tests.simulation.broker_checkers import WINDOW_SECONDS
