@@ -56,7 +56,7 @@ class SeenRequest:
     """A request as the broker saw it; times are ms since the experiment began.
 
     `latency_ms` is None if there was no response. `records` identifies the batches of a Produce
-    request, by topic, partition, producer id, sequence and sizes.
+    request by topic and partition, each by its sequence and by its time.
     """
 
     number: int

@@ -382,21 +382,24 @@ def seen_request(
 
 
 def _batches(message: Any) -> tuple[Any, ...]:
-    """Return what identifies the batches of a Produce request, whatever their sequence."""
+    """Return what identifies the batches of a Produce request: each by sequence and by time."""
     if not message:
         return ()
     return tuple(
-        (
-            str(topic.get("name") or topic.get("topic_id")),
-            partition["index"],
-            batch["max_timestamp"],
-            batch["record_count"],
-            batch["bytes"],
-        )
+        (str(topic.get("name") or topic.get("topic_id")), partition["index"], *key)
         for topic in message["topic_data"]
         for partition in topic["partition_data"]
         for batch in ((partition["records"] or {}).get("batches") or ())
+        for key in _batch_keys(batch)
     )
+
+
+def _batch_keys(batch: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    by_time = ("time", batch["max_timestamp"], batch["record_count"])
+    if batch["producer_id"] < 0:
+        return (by_time,)
+    numbers = (batch["producer_id"], batch["producer_epoch"], batch["base_sequence"])
+    return (by_time, ("sequence", *numbers))
 
 
 def _ended(command: Command, event: Mapping[str, Any], at_ms: float) -> Command:

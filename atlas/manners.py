@@ -1,7 +1,6 @@
 """How a client behaved in an experiment: retries, backoff, throttles, what it reported."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from atlas.experiment import Command, Delivery, Manners, Observation, SeenRequest
 from atlas.situation import Situation
@@ -52,9 +51,15 @@ def manners(observation: Observation, *, api: str, expected: int = 0) -> Manners
     )
 
 
-def _identity(request: SeenRequest) -> Any:
-    targets = (request.topics, request.groups, request.transactional_ids)
-    return (request.api, *targets, request.records)
+def _asks_for_the_same(one: SeenRequest, other: SeenRequest) -> bool:
+    """Return whether two requests have the same targets, and a batch in common if they have any.
+
+    A retry may have the batch under another sequence, with other batches, or with new timestamps.
+    """
+    targets = (one.topics, one.groups, one.transactional_ids)
+    if targets != (other.topics, other.groups, other.transactional_ids):
+        return False
+    return one.records == other.records or bool(set(one.records) & set(other.records))
 
 
 def _has_failed(request: SeenRequest) -> bool:
@@ -63,14 +68,15 @@ def _has_failed(request: SeenRequest) -> bool:
 
 def _retried(requests: Sequence[SeenRequest]) -> Iterator[tuple[SeenRequest, SeenRequest]]:
     """Yield each request that failed, with the next one that asks for the same."""
-    failed: dict[Any, SeenRequest] = {}
+    failed: list[SeenRequest] = []
     for request in requests:
-        identity = _identity(request)
-        before = failed.pop(identity, None)
-        if before is not None:
-            yield before, request
+        for before in failed:
+            if _asks_for_the_same(before, request):
+                failed.remove(before)
+                yield before, request
+                break
         if _has_failed(request):
-            failed[identity] = request
+            failed.append(request)
 
 
 def _backoff_ms(requests: Sequence[SeenRequest]) -> float | None:

@@ -146,6 +146,8 @@ examples:
       find the fault rules with which it fails, as few and simple as possible
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
+  mock-kafka atlas try kafka-python PRODUCE-LOST-1
+      what a client does when a response is lost, with a verdict
   mock-kafka load producer-churn --out churn
       run a built-in plan against a new cluster, and write churn/report.html
   eval "$(mock-kafka completion bash)"

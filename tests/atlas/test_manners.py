@@ -43,6 +43,22 @@ def test_a_request_after_a_failed_one_with_the_same_records_is_a_retry() -> None
     assert of(request(1, 0, records=BATCH), request(2, 60, records=BATCH)).retries == 0
 
 
+def test_a_retry_may_have_a_batch_of_the_first_request_and_others() -> None:
+    failed = request(1, 0, "Produce", "NOT_ENOUGH_REPLICAS", records=BATCH)
+    assert of(failed, request(2, 60, records=(*OTHER_BATCH, *BATCH))).retries == 1
+
+
+def test_two_requests_that_failed_are_retried_in_any_order() -> None:
+    error = "NOT_ENOUGH_REPLICAS"
+    found = of(
+        request(1, 0, "Produce", error, records=BATCH),
+        request(2, 5, "Produce", error, records=OTHER_BATCH),
+        request(3, 60, records=OTHER_BATCH),
+        request(4, 80, records=BATCH),
+    )
+    assert (found.retries, found.backoff_ms) == (2, 54.0)
+
+
 def test_a_request_after_one_without_a_response_is_a_retry_without_a_backoff() -> None:
     lost = request(1, 0, latency_ms=None)
     found = of(lost, request(2, 60))
