@@ -65,7 +65,7 @@ PRODUCE = (
         errors={
             RETRY: "NOT_ENOUGH_REPLICAS NOT_LEADER_OR_FOLLOWER REQUEST_TIMED_OUT "
             "CONCURRENT_TRANSACTIONS",
-            ABORT: "MESSAGE_TOO_LARGE TOPIC_AUTHORIZATION_FAILED TRANSACTION_ABORTABLE "
+            ABORT: "TOPIC_AUTHORIZATION_FAILED TRANSACTION_ABORTABLE "
             "INVALID_TXN_STATE INVALID_RECORD",
             FENCE: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED PRODUCER_FENCED "
             "INVALID_PRODUCER_ID_MAPPING",
@@ -111,7 +111,8 @@ FETCH = (
         handler=f"{CONSUMER}/OffsetsForLeaderEpochUtils",
         records=10,
         cluster={"brokers": 2},
-        before=({"api": "Fetch", "topic": "orders", "leader": "next", "nth": 1},),
+        before=({"api": "Fetch", "topic": "orders", "leader": "next", "nth": 2},),
+        arguments={"records": 11, "polls_max": 4},
         errors={
             RETRY: "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH "
             "UNKNOWN_TOPIC_OR_PARTITION KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
@@ -363,7 +364,7 @@ SHARES = (
         cluster=SHARE_PROTOCOL,
         errors={
             RETRY: "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH UNKNOWN_TOPIC_OR_PARTITION "
-            "UNKNOWN_TOPIC_ID COORDINATOR_NOT_AVAILABLE KAFKA_STORAGE_ERROR",
+            "UNKNOWN_TOPIC_ID KAFKA_STORAGE_ERROR",
             NEW_SESSION: "SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH",
             FAIL: "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED",
         },

@@ -61,9 +61,14 @@ TOP_LEVEL = {
     "INVALID_SHARE_SESSION_EPOCH",
     "SHARE_SESSION_NOT_FOUND",
 }
+EXPELLED = {"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"}
+EXPELLING = {"Heartbeat", "SyncGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
+"""Requests of members; the broker forgets one that gets an error of `EXPELLED`."""
+HEARTBEATS_THAT_JOIN = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
 OFFSET_FETCH_PARTS = {"TOPIC_AUTHORIZATION_FAILED", "UNSTABLE_OFFSET_COMMIT"}
 SECOND_FETCH = {*TOP_LEVEL} - {"FETCH_SESSION_TOPIC_ID_ERROR"}
 """Errors that need a session, which the first request opens."""
+READERS = {"consumer", "group", "share"}
 SAFE = ["kept", "lost_and_reported", "none"]
 NOT_SUCCESS = ["retriable", "abortable", "fatal", "timeout"]
 PERMANENT = ["abortable", "fatal"]
@@ -84,6 +89,8 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
     how = "always" if is_for_ever else "once"
     parts = [api_key_of(rules.api).name, error, rules.suffix, how]
     arguments = dict(rules.arguments)
+    if error in EXPELLED and rules.api == "ConsumerGroupHeartbeat":
+        arguments |= {"pause_ms": 700}
     if rules.area == "producer":
         arguments |= {"idempotent": True, "records": 3 if reaction == RETRY else 1}
     if is_for_ever:
@@ -96,6 +103,9 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
         arguments |= {"delivery_timeout_ms": 8000}
     elif error in SECOND_FETCH:
         arguments |= {"records": 11, "polls_max": 3}
+    # One batch in flight: a broker without state takes the next batch behind one that it refused.
+    has_retry = rules.workload == "produce" and reaction == RETRY and not is_for_ever
+    workload = "produce_each" if has_retry else rules.workload
     topics = {"orders": {"partitions": 1}}
     if rules.workload == "process":
         topics["invoices"] = {"partitions": 1}
@@ -105,7 +115,7 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
         "title": title(rules, error, is_for_ever=is_for_ever),
         "area": rules.area,
         "sources": list(sources(rules, reaction, error, is_for_ever=is_for_ever)),
-        "workload": rules.workload,
+        "workload": workload,
         **({"arguments": arguments} if arguments else {}),
         **rules.cluster,
         "topics": topics,
@@ -117,7 +127,7 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
 
 def title(rules: Rules, error: str, *, is_for_ever: bool) -> str:
     which = "Every" if is_for_ever else "The first"
-    if error in SECOND_FETCH:
+    if is_second(rules.api, error) and not is_for_ever:
         which = "The second"
     whose = {"transaction": " of a transactional producer", "consumer": " of a consumer"}
     return f"{which} {rules.api}{whose.get(rules.suffix, '')} is answered with {error}"
@@ -138,9 +148,16 @@ def faults(rules: Rules, error: str, *, is_for_ever: bool) -> Iterator[dict[str,
         rule["error"] = error
         if level := level_of(rules.api, error):
             rule["level"] = level
+        if error in EXPELLED and rules.api in EXPELLING:
+            rule |= {"group": "billing", "members": "fence"}
         if not is_for_ever:
-            rule |= {"nth": 2} if error in SECOND_FETCH else {"times": 1}
+            rule |= {"nth": 2} if is_second(rules.api, error) else {"times": 1}
         yield rule
+
+
+def is_second(api: str, error: str) -> bool:
+    """Return whether the first request has to succeed, so that the error fits the second one."""
+    return error in SECOND_FETCH or (error in EXPELLED and api in HEARTBEATS_THAT_JOIN)
 
 
 def level_of(api: str, error: str) -> str | None:
@@ -179,7 +196,8 @@ def sources(
     if is_for_ever and reaction == RETRY:
         if rules.area == "producer":
             yield kip("KIP-91", "delivery.timeout.ms bounds the time from send() to the report")
-        yield kip("KIP-580", "a client waits for retry.backoff.ms, 100 here, before it tries again")
+        if rules.api != "Fetch":
+            yield kip("KIP-580", "a client waits for retry.backoff.ms, 100 here, between attempts")
 
 
 HANDLERS = {
@@ -219,23 +237,25 @@ def expectation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -
     is_old_version_spared = any(
         pair[1] == error for pair in TOPIC_ID_VERSIONS if pair[0] == rules.api
     )
-    twice = {} if is_old_version_spared else {"requests": {rules.api: [2, None]}}
+    is_optional = rules.api == "OffsetForLeaderEpoch"  # clients without KIP-320 send none
+    twice = {} if is_optional or is_old_version_spared else {"requests": {rules.api: [2, None]}}
     if rules.area == "admin":
         if reaction == RETRY:
             return {"reported": ["success", "retriable"], "usable": True}
         return {"reported": NOT_SUCCESS if error in RETRIABLE else PERMANENT, "usable": True}
+    if rules.area in READERS and rules.api != "OffsetCommit" and reaction != FAIL:
+        # A client may show its user what it goes on behind.
+        data = ["kept", "duplicated"] if reaction == REJOIN else ["kept"]
+        requests = twice if reaction in {RETRY, NEW_SESSION} else {}
+        return {"data": data, **requests, "usable": True}
     if reaction in {RETRY, NEW_SESSION}:
         return {"data": ["kept"], "reported": ["success"], **twice, "usable": True}
-    if reaction == REJOIN:
-        if rules.api == "Heartbeat":
-            return {"data": ["kept", "duplicated"], "usable": True}
-        return {"data": ["kept", "duplicated"], "reported": ["success"], "usable": True}
-    if reaction == GO_ON:
-        return {"data": ["kept"], "reported": ["success"], "usable": True}
     if rules.workload == "process":
         return {"data": ["kept", "none", "lost_and_reported"]}
     if reaction == ABORT:
-        return {"data": SAFE, "reported": ["abortable"], "usable": True}
+        says_so = error == "TRANSACTION_ABORTABLE"
+        reported = ["abortable"] if says_so else PERMANENT
+        return {"data": SAFE, "reported": reported, "usable": True}
     if reaction == FENCE:
         return {"data": SAFE, "reported": ["fatal", "abortable"]}
     return failed(rules, error)
@@ -255,7 +275,9 @@ def failed(rules: Rules, error: str) -> dict[str, Any]:
 
 def for_ever(rules: Rules, reaction: str, error: str) -> dict[str, Any]:
     """Return what a client must do if the error does not end."""
-    backoff = {"backoff_ms_min": 50} if reaction == RETRY else {}
+    # Fetches are not retried: the Java consumer sends the next one at once.
+    has_backoff = reaction == RETRY and rules.api != "Fetch"
+    backoff = {"backoff_ms_min": 50} if has_backoff else {}
     if rules.area == "admin":
         return {"reported": ["retriable", "timeout"], **backoff}
     if rules.area == "producer":

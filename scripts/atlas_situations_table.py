@@ -31,18 +31,19 @@ HEAD = """# The situations of the atlas
 ## Try it
 
 ```console
-$ head -n 3 atlas/situations/KIP-758-1.yaml
-id: KIP-758-1
-title: The newest batch is sent again after a lost response
-area: producer
+$ mock-kafka atlas list 'KIP-758-*'
+clients
+...
+situations
+  KIP-758-1 ... The newest batch is sent again after a lost response
+...
 ```
 
 ## The list
 
-There are {count} situations, each in a file of `atlas/situations` with its id as name, which never
-changes.
-A client is never *wrong* in a situation without a source. A class is one of Kafka's Java client,
-*protocol* the protocol guide. `-once` is for the first request, `-always` for each.
+There are {count} situations, each in a file of `atlas/situations` with its id as name. An id never
+changes. A client is never *wrong* in a situation without a source. A class is one of Kafka's Java
+client, *protocol* the protocol guide. `-once` is for the first request, `-always` for each.
 """
 
 

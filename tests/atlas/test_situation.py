@@ -76,13 +76,17 @@ def test_all_fields_are_read() -> None:
         ),
         (
             "advance_s: [{after: {api: Produced, count: 1}, s: 1}]",
-            "KIP-091-3.yaml:6: advance_s[0].after.api: 'Produced' is unknown; "
-            "did you mean Produce?",
+            (
+                "KIP-091-3.yaml:6: advance_s[0].after.api: 'Produced' is unknown; "
+                "did you mean Produce?"
+            ),
         ),
         (
             "sources: [{kind: KIP, name: KIP-91, says: it bounds, url: 'http://x.org/a'}]",
-            "KIP-091-3.yaml:6: sources[0].url: expected str matching regex "
-            "'^https://[a-z0-9.-]+/\\\\S*$', not 'http://x.org/a'",
+            (
+                "KIP-091-3.yaml:6: sources[0].url: expected str matching regex "
+                "'^https://[a-z0-9.-]+/\\\\S*$', not 'http://x.org/a'"
+            ),
         ),
     ],
 )

@@ -160,7 +160,7 @@ def test_sources_have_the_address_of_their_kind() -> None:
         if kind == "KIP":
             number = name.removeprefix("KIP-")
             wiki = "https://cwiki.apache.org/confluence/display/KAFKA/"
-            assert url.startswith(f"{wiki}KIP-{number}") or url.startswith(f"{wiki}KIP-0{number}")
+            assert url.startswith((f"{wiki}KIP-{number}", f"{wiki}KIP-0{number}"))
         elif kind == "class":
             assert url.startswith("https://github.com/apache/kafka/blob/trunk/clients/src/main/")
             assert url.endswith(f"/{name}.java")
