@@ -120,17 +120,17 @@ export class Adapter {
         emit("done", { ...(await within(this.#carryOut(command), ms)), n: command.n });
       } catch (error) {
         if (error instanceof Unsupported) emit("unsupported", { n: command.n });
-        else emit("failed", { ...this.#fields(error), n: command.n });
+        else emit("failed", { ...this.#fields(error, this.#opened.get(command.producer)?.transaction), n: command.n });
       }
     }
     process.exit(0); // connections of clients may be left
   }
 
   /** Reports the outcome of a command `send`; `offset` is a promise. */
-  report(n, offset) {
+  report(n, offset, transaction) {
     const reported = Promise.resolve(offset).then(
       (at) => emit("delivered", { send: n, offset: Number(at ?? -1) }),
-      (error) => emit("undelivered", { ...this.#fields(error), send: n }),
+      (error) => emit("undelivered", { ...this.#fields(error, transaction), send: n }),
     );
     this.#pending.add(reported);
     reported.finally(() => this.#pending.delete(reported));
@@ -197,9 +197,12 @@ export class Adapter {
     await within(Promise.allSettled(left), BEGIN_MS_MAX).catch(() => {}); // what does not close is forgotten
   }
 
-  #fields(error) {
+  // Whether an error in a transaction leaves more than to abort it, neither library says.
+  #fields(error, transaction) {
     if (error instanceof Unanswered) return { error: "unanswered", class: "unknown", message: error.message };
     if (error instanceof Missing) return { error: "missing", class: "unknown", message: error.message };
-    return { ...this.classify(error), message: String(error.message) };
+    const found = this.classify(error);
+    if (transaction !== undefined && found.class === "fatal") found.class = "unknown";
+    return { ...found, message: String(error.message) };
   }
 }

@@ -12,7 +12,7 @@ function classify(error) {
   const inner = error.errors?.[0] ?? error;
   const reason = inner.name === "KafkaJSNumberOfRetriesExceeded" && inner.cause ? inner.cause : inner;
   let kind = "unknown";
-  if (reason.name === "KafkaJSRequestTimeoutError") kind = "timeout";
+  if (["KafkaJSRequestTimeoutError", "KafkaJSTimeout"].includes(reason.name)) kind = "timeout";
   else if (typeof reason.retriable === "boolean") kind = reason.retriable ? "retriable" : "fatal";
   return { error: inner.type ?? inner.name, class: kind };
 }
@@ -40,7 +40,7 @@ class Producer {
     const messages = [{ partition, key, value }];
     const sender = this.transaction ?? this.producer;
     const sent = this.inOrder(() => sender.send({ topic, messages, ...this.sending }));
-    adapter.report(n, sent.then(([result]) => result?.baseOffset));
+    adapter.report(n, sent.then(([result]) => result?.baseOffset), this.transaction);
   }
 
   async begin_transaction() {

@@ -51,7 +51,7 @@ class Sender {
     const messages = [{ topic, partition, key: key ?? undefined, value: value ?? undefined }];
     const sender = this.transaction ?? this.producer;
     const sent = this.inOrder(() => sender.send({ messages }));
-    adapter.report(n, sent.then(({ offsets }) => offsets?.[0]?.offset));
+    adapter.report(n, sent.then(({ offsets }) => offsets?.[0]?.offset), this.transaction);
   }
 
   async begin_transaction() {

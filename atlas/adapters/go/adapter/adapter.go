@@ -224,6 +224,9 @@ func Name(err error, names map[error]string) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "context.DeadlineExceeded"
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return "os.ErrDeadlineExceeded"
+	}
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,9 +28,11 @@ type place struct {
 var (
 	clients = map[string]*kgo.Client{}
 	cancels = map[string]context.CancelFunc{}
-	groups  = map[string]string{}     // of consumers that are members of a group, not of a share group
-	polled  = map[place]*kgo.Record{} // what a share group may acknowledge
-	franz   = adapter.Client{
+	// Whether the experiment has a transactional client: its records fail with the transaction.
+	isTransactional atomic.Bool
+	groups          = map[string]string{}     // of consumers that are members of a group, not of a share group
+	polled          = map[place]*kgo.Record{} // what a share group may acknowledge
+	franz           = adapter.Client{
 		Name:     "franz-go",
 		Module:   "github.com/twmb/franz-go",
 		Supports: []string{"producer", "idempotence", "transactions", "consumer", "group", "group_protocol_consumer", "admin", "share"},
@@ -85,6 +88,8 @@ func describe(err error) (string, string) {
 		return answer.Message, "abortable"
 	case errors.As(err, &answer) && answer.Retriable:
 		return answer.Message, "retriable"
+	case answer != nil && isTransactional.Load() && !isFatal(err):
+		return answer.Message, "abortable"
 	case answer != nil:
 		return answer.Message, "fatal"
 	case kgo.IsRetryableBrokerErr(err):
@@ -93,11 +98,25 @@ func describe(err error) (string, string) {
 	return adapter.Name(err, names), "unknown"
 }
 
+// After these errors EndTransaction's documentation lets nothing continue with the client.
+func isFatal(err error) bool {
+	for _, fatal := range []error{
+		kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping,
+		kerr.TransactionalIDAuthorizationFailed, kerr.ClusterAuthorizationFailed,
+	} {
+		if errors.Is(err, fatal) {
+			return true
+		}
+	}
+	return false
+}
+
 func begin(context.Context) {
 	for id, client := range clients {
 		cancels[id]()
 		go client.CloseAllowingRebalance()
 	}
+	isTransactional.Store(false)
 	clear(clients)
 	clear(cancels)
 	clear(groups)
@@ -120,6 +139,9 @@ func open(c *command, opts []kgo.Opt) (*kgo.Client, error) {
 }
 
 func openProducer(ctx context.Context, c *command) (fields, error) {
+	if c.Settings.Text("transactional_id") != "" {
+		isTransactional.Store(true)
+	}
 	client, err := open(c, producerOpts(c.Settings))
 	if err == nil && c.Settings.Text("transactional_id") != "" {
 		_, _, err = client.ProducerID(ctx)
