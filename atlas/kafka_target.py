@@ -207,8 +207,9 @@ class KafkaTarget:
                     raise described
                 self._config = {entry.name: entry.value for entry in described}
         for name, value in given.config.items():
-            needed = str(value).lower() if isinstance(value, bool) else str(value)
-            if self._config.get(name) != needed:
+            needed = _text(value)
+            # Brokers do not say the values of keys of plug-ins, such as those of an authorizer.
+            if self._config.get(name) not in {None, needed}:
                 raise NotOnKafkaError(f"{situation.id} needs a broker with {name}={needed}")
 
     def _create_topics(self, admin: Admin, situation: Situation) -> None:
@@ -217,10 +218,7 @@ class KafkaTarget:
                 name,
                 topic.partitions,
                 situation.brokers,
-                configs={
-                    key: str(value).lower() if isinstance(value, bool) else str(value)
-                    for key, value in topic.config.items()
-                },
+                configs={key: _text(value) for key, value in topic.config.items()},
             )
             for name, topic in situation.topics.items()
         ]
@@ -319,6 +317,10 @@ class KafkaTarget:
         finally:
             consumer.close()
         return found, starts, ends
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _names(situation: Situation) -> set[str]:

@@ -79,7 +79,7 @@ class Pair(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """The cluster that situations need; quotas of a user and stopped brokers concern all clients."""
+    """The cluster that situations need; quotas and stopped brokers concern all clients of it."""
 
     brokers: int
     config: tuple[tuple[str, str], ...]
