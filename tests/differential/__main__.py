@@ -25,10 +25,10 @@ from rich.progress import (
 from rich.table import Table
 
 from atlas.clients import CLIENTS
-from atlas.situation import load_situations
 from protocol import messages
 from scenarios.maven import CannotRunError
-from tests.differential import atlas_comparison, replica_comparison
+from tests.differential import replica_comparison
+from tests.differential.atlas_comparison import report
 from tests.differential.authorization_matrix import declared_checks, matrix
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
@@ -286,38 +286,12 @@ def _judge_loads(console: Console, options: argparse.Namespace) -> int:
 
 def _compare_atlas(console: Console, options: argparse.Namespace) -> int:
     """Run clients in situations of the atlas on both; return 1 if a pair differs."""
-    started_s = time.monotonic()
     clients = options.clients.split(",") if options.clients else list(CLIENTS)
-    situations = load_situations(options.situations.split(","))
-
-    def show(pair: atlas_comparison.Pair) -> None:
-        state = "agree" if pair.agrees else pair.reason or "DIFFER"
-        line = f"{pair.situation:14} {pair.client:18} {pair.attempts} {state}: {pair.kafka}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
     try:
-        pairs = atlas_comparison.compare(clients, situations, jobs=options.jobs, show=show)
+        return report(console, clients, options.situations.split(","), options.jobs)
     except CannotRunError as error:
         console.print(f"cannot compare: {error}")
         return 2
-    table = Table("situation", "client", "Apache Kafka", "mock-kafka")
-    differing = [pair for pair in pairs if pair.kafka is not None and not pair.agrees]
-    broken = [pair for pair in pairs if pair.reason.startswith("error: ")]
-    for pair in sorted(differing):
-        table.add_row(pair.situation, pair.client, str(pair.kafka), str(pair.ours))
-    for pair in sorted(broken):
-        table.add_row(pair.situation, pair.client, pair.reason, "")
-    console.print(table)
-    agreeing = [pair for pair in pairs if pair.agrees]
-    repeated = sum(pair.attempts > 1 for pair in agreeing)
-    unsupported = len(pairs) - len(agreeing) - len(differing) - len(broken)
-    console.print(
-        f"{len({pair.situation for pair in pairs})} situations, {len(pairs)} pairs in"
-        f" {time.monotonic() - started_s:.0f} s: {len(agreeing)} agree, {repeated} of them not at"
-        f" once; {len(differing)} differ, {len(broken)} could not be run,"
-        f" {unsupported} are unsupported by the client"
-    )
-    return int(bool(differing or broken))
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:

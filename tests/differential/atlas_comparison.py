@@ -7,12 +7,16 @@ timeout may come first on one of them, so a pair that differs is run again, on b
 
 import tempfile
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
 
 from atlas.clients import why_missing
 from atlas.experiment import Experiment, Result
@@ -213,3 +217,37 @@ def compare(
         for one in lanes.values():
             one.close()
     return pairs
+
+
+def report(console: Console, clients: Sequence[str], patterns: Sequence[str], jobs: int) -> int:
+    """Compare, and print each pair and those that differ; return 1 if a pair differs.
+
+    Raises:
+        CannotRunError: as in `compare`.
+    """
+    started_s = time.monotonic()
+
+    def show(pair: Pair) -> None:
+        state = "agree" if pair.agrees else pair.reason or "DIFFER"
+        line = f"{pair.situation:14} {pair.client:18} {pair.attempts} {state}: {pair.kafka}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    pairs = compare(clients, load_situations(patterns), jobs=jobs, show=show)
+    table = Table("situation", "client", "Apache Kafka", "mock-kafka")
+    differing = [pair for pair in pairs if pair.kafka is not None and not pair.agrees]
+    broken = [pair for pair in pairs if pair.reason.startswith("error: ")]
+    for pair in sorted(differing):
+        table.add_row(pair.situation, pair.client, str(pair.kafka), str(pair.ours))
+    for pair in sorted(broken):
+        table.add_row(pair.situation, pair.client, pair.reason, "")
+    console.print(table)
+    agreeing = [pair for pair in pairs if pair.agrees]
+    repeated = sum(pair.attempts > 1 for pair in agreeing)
+    unsupported = len(pairs) - len(agreeing) - len(differing) - len(broken)
+    console.print(
+        f"{len({pair.situation for pair in pairs})} situations, {len(pairs)} pairs in"
+        f" {time.monotonic() - started_s:.0f} s: {len(agreeing)} agree, {repeated} of them not at"
+        f" once; {len(differing)} differ, {len(broken)} could not be run,"
+        f" {unsupported} are unsupported by the client"
+    )
+    return int(bool(differing or broken))
