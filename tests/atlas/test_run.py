@@ -16,4 +16,4 @@ def test_requests_belong_to_the_phase_in_which_they_came() -> None:
 
 def test_everything_is_the_main_phase_until_the_cluster_is_healed() -> None:
     assert Marks().phase_of(1_000) == "main"
-    assert Marks(main=10).phase_of(1_000) == "close"
+    assert Marks(main=10).phase_of(1_000) == "afterwards"

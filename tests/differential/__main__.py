@@ -28,7 +28,7 @@ from atlas.clients import CLIENTS
 from protocol import messages
 from scenarios.maven import CannotRunError
 from tests.differential import replica_comparison
-from tests.differential.atlas_comparison import report
+from tests.differential.atlas_comparison import compare_and_print
 from tests.differential.authorization_matrix import declared_checks, matrix
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
@@ -288,7 +288,7 @@ def _compare_atlas(console: Console, options: argparse.Namespace) -> int:
     """Run clients in situations of the atlas on both; return 1 if a pair differs."""
     clients = options.clients.split(",") if options.clients else list(CLIENTS)
     try:
-        return report(console, clients, options.situations.split(","), options.jobs)
+        return compare_and_print(console, clients, options.situations.split(","), options.jobs)
     except CannotRunError as error:
         console.print(f"cannot compare: {error}")
         return 2

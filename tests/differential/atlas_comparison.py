@@ -219,7 +219,9 @@ def compare(
     return pairs
 
 
-def report(console: Console, clients: Sequence[str], patterns: Sequence[str], jobs: int) -> int:
+def compare_and_print(
+    console: Console, clients: Sequence[str], patterns: Sequence[str], jobs: int
+) -> int:
     """Compare, and print each pair and those that differ; return 1 if a pair differs.
 
     Raises:
