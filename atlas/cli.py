@@ -14,6 +14,7 @@ from atlas.lane import Lane
 from atlas.run_options import add_run_options, folder_url
 from atlas.situation import SituationError, load_situation, load_situations
 from atlas.timeline import as_text, summary, timeline_of
+from client.errors import ClientError
 from loadgen.command_error import CommandError
 from loadgen.storage import Storage
 from mock_kafka.missing_requirements import explanation
@@ -39,6 +40,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--limit", type=float, default=LIMIT_S, metavar="S", help="seconds it may take"
     )
     one.add_argument("--log", action="store_true", help="print the client's own log, too")
+    one.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT", help="run it against this Apache Kafka instead"
+    )
+    one.add_argument(
+        "--sasl-bootstrap-server", metavar="HOST:PORT", help="its listener with SASL, if it has one"
+    )
     one.set_defaults(run=_try)
     listing = commands.add_parser("list", help="list the clients and the situations")
     listing.add_argument("pattern", nargs="*", default=["*"], metavar="GLOB", help="situations")
@@ -76,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     run: Callable[[argparse.Namespace], int] = getattr(parsed, "run", _run_matrix)
     try:
         return run(parsed)
-    except (SituationError, CannotRunError, AdapterError, CommandError) as error:
+    except (SituationError, CannotRunError, AdapterError, ClientError, CommandError) as error:
         print(f"mock-kafka atlas: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -103,12 +110,23 @@ def _try(parsed: argparse.Namespace) -> int:
         print(f"mock-kafka atlas: no client {parsed.client!r}; known: {known}", file=sys.stderr)
         return USAGE_ERROR
     situation = load_situation(parsed.situation)
-    with closing(Lane(parsed.client)) as lane:
+    with closing(_lane(parsed)) as lane:
         for number in range(parsed.repeat):
             seed = parsed.seed + number
             result = lane.run(Experiment(parsed.client, situation, seed, parsed.limit))
             _show(result, has_log=parsed.log)
     return 0
+
+
+def _lane(parsed: argparse.Namespace) -> Lane:
+    if parsed.bootstrap_server is None:
+        return Lane(parsed.client)
+    from atlas.kafka_lane import KafkaLane  # noqa: PLC0415 - needs kafka-python
+    from atlas.kafka_target import KafkaTarget  # noqa: PLC0415 - needs kafka-python
+
+    servers = parsed.bootstrap_server
+    target = KafkaTarget(servers, sasl_servers=parsed.sasl_bootstrap_server)
+    return KafkaLane(parsed.client, target)
 
 
 def _show(result: Result, *, has_log: bool) -> None:

@@ -73,7 +73,7 @@ def prepare(cluster: MockKafka, situation: Situation, seed: int) -> None:
     if situation.workload == "admin" and "group" in situation.arguments:
         _commit(cluster, str(situation.arguments["group"]), next(iter(situation.topics)))
     if situation.workload == "share":
-        _read_from_the_start(cluster, situation.arguments.get("group", GROUP))
+        read_from_the_start(cluster.bootstrap_servers, situation.arguments.get("group", GROUP))
     for quota in situation.quotas:
         cluster.quota(**quota)
     if situation.faults:
@@ -87,11 +87,11 @@ def _commit(cluster: MockKafka, group: str, topic: str) -> None:
     cluster.load_snapshot(document)
 
 
-def _read_from_the_start(cluster: MockKafka, group: str) -> None:
+def read_from_the_start(bootstrap_servers: str, group: str) -> None:
     """Have a share group begin with the records that are there; Kafka's default is `latest`."""
     resource = ConfigResource(ResourceType.GROUP, group)
     change = ConfigChange("share.auto.offset.reset", ConfigOperation.SET, "earliest")
-    with open_admin(cluster.bootstrap_servers) as admin:
+    with open_admin(bootstrap_servers) as admin:
         admin.incremental_alter_configs({resource: [change]})
 
 

@@ -110,7 +110,7 @@ def _with_admin(session: Session, name: str, arguments: Mapping[str, Any], after
     timeout = {"admin": "a", "timeout_ms": session.call_ms}
     yield Step(name, {**arguments, **timeout}, "main", session.call_ms)
     yield Step(HEAL, {}, "afterwards")
-    fields = {"topic": "after"} if after == "create_topic" else {}
+    fields = {"topic": session.get("after_topic", "after")} if after == "create_topic" else {}
     succeeded = yield Step(after, {**fields, **timeout}, "afterwards", session.call_ms)
     session.is_usable = succeeded.is_done
     yield from closing("a")
