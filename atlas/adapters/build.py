@@ -2,6 +2,7 @@
 
 Their libraries come from the Go module proxy, Maven Central and npm, in the versions that `go.mod`,
 `JAVA_VERSIONS` and `package-lock.json` name. What is built has a digest of its sources in its name.
+Older releases of libraries in Python come from PyPI, into the same folder.
 """
 
 import platform
@@ -90,6 +91,25 @@ def node_adapter(name: str) -> list[str]:
 
     program = cached_folder(f"atlas-node-{digest(files)}", copy) / f"{name}.mjs"
     return [_node(), f"--max-old-space-size={_NODE_HEAP_MB}", str(program)]
+
+
+def python_release(requirement: str) -> Path:
+    """Return a folder of the cache with a release of a library and what it requires.
+
+    Args:
+        requirement: for example "aiokafka==0.12.0"; the release has a wheel for this Python.
+
+    Raises:
+        CannotRunError: there is no pip, no PyPI, or no wheel.
+    """
+    options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+
+    def install(folder: Path) -> None:
+        arguments = ["-m", "pip", "install", *options, "--target", str(folder), requirement]
+        run_tool(sys.executable, arguments, folder)
+
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}-{platform.machine()}"
+    return cached_folder(f"atlas-{requirement}-{python}", install)
 
 
 def _node() -> str:

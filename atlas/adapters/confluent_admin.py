@@ -7,7 +7,7 @@ import confluent_kafka
 import confluent_kafka.admin
 from confluent_kafka.admin import ConfigResource, NewPartitions, NewTopic
 
-from atlas.adapters.adapter import Adapter, UnansweredError
+from atlas.adapters.adapter import Adapter, UnansweredError, UnsupportedError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -44,6 +44,7 @@ class ConfluentAdmin(Adapter):
 
     def describe_topic(self, admin: str, topic: str, timeout_ms: int = CALL_MS) -> None:
         """Describe a topic."""
+        self._need(admin, "describe_topics")
         names = confluent_kafka.TopicCollection([topic])
         described = self.handles[admin].describe_topics(names, request_timeout=timeout_ms / 1000)
         _wait(described, timeout_ms)
@@ -64,6 +65,7 @@ class ConfluentAdmin(Adapter):
         self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = CALL_MS
     ) -> None:
         """Set configuration keys of a topic."""
+        self._need(admin, "incremental_alter_configs")
         entries = [
             confluent_kafka.admin.ConfigEntry(
                 name,
@@ -107,8 +109,14 @@ class ConfluentAdmin(Adapter):
 
     def describe_cluster(self, admin: str, timeout_ms: int = CALL_MS) -> None:
         """Describe the cluster."""
+        self._need(admin, "describe_cluster")
         asking = self.handles[admin].describe_cluster(request_timeout=timeout_ms / 1000)
         _result(asking, timeout_ms)
+
+    def _need(self, admin: str, call: str) -> None:
+        """Raise `UnsupportedError` for a call that an older release lacks."""
+        if not hasattr(self.handles[admin], call):
+            raise UnsupportedError
 
 
 def _bounds(timeout_ms: int) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The adapter of confluent-kafka, which is librdkafka for Python."""
 
+import inspect
 import logging
 import sys
 import threading
@@ -60,6 +61,9 @@ _TIMEOUTS = {
     confluent_kafka.KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
     confluent_kafka.KafkaError.REQUEST_TIMED_OUT,
 }
+_LIBRDKAFKA: int = confluent_kafka.libversion()[1]
+_GROUP_PROTOCOL_SINCE, _BACKOFF_BOUND_SINCE = 0x02_04_00_00, 0x02_03_00_00
+"""The releases of librdkafka with group.protocol, and with retry.backoff.max.ms."""
 _POLL_S = 0.02
 
 
@@ -74,7 +78,7 @@ class ConfluentAdapter(ConfluentAdmin):
         "transactions",
         "consumer",
         "group",
-        "group_protocol_consumer",
+        *(["group_protocol_consumer"] if _LIBRDKAFKA >= _GROUP_PROTOCOL_SINCE else []),
         "admin",
         *(["share"] if hasattr(confluent_kafka, "ShareConsumer") else []),
     )
@@ -101,9 +105,11 @@ class ConfluentAdapter(ConfluentAdmin):
     ) -> tuple[dict[str, Any], list[str]]:
         given = dict(settings)
         security = given.pop("security", None)
+        if _LIBRDKAFKA < _GROUP_PROTOCOL_SINCE:
+            names = {name: key for name, key in names.items() if name != "group_protocol"}
         known, ignored = mapped(given, names)
         known |= {"bootstrap.servers": self.bootstrap, "logger": _LOG}
-        if "retry.backoff.ms" in known:
+        if "retry.backoff.ms" in known and _LIBRDKAFKA >= _BACKOFF_BOUND_SINCE:
             # Its upper bound must not be lower; by default it is a second.
             known["retry.backoff.max.ms"] = max(1_000, known["retry.backoff.ms"])
         if security:
@@ -292,7 +298,10 @@ class ConfluentAdapter(ConfluentAdmin):
         """Create an admin client."""
         known, ignored = self._settings(settings, _ADMIN)
         known.pop("logger")
-        self.handles[id] = AdminClient(known, logger=_LOG)
+        # Older releases take the settings only.
+        takes_more = "kwargs" in inspect.signature(AdminClient.__init__).parameters
+        log = {"logger": _LOG} if takes_more else {}
+        self.handles[id] = AdminClient(known, **log)
         return {"ignored": ignored}
 
     # Closing -------------------------------------------------------------------------------

@@ -62,6 +62,9 @@ _PRODUCER = {
 }
 _ADMIN = {name: name for name in ("request_timeout_ms", "retry_backoff_ms", "metadata_max_age_ms")}
 _ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+# Older releases lack some.
+_PRODUCER_KEYS = kafka.KafkaProducer.DEFAULT_CONFIG
+_CONSUMER_KEYS = kafka.KafkaConsumer.DEFAULT_CONFIG
 _FORGET_S = 0.5
 _ERROR = re.compile(r"\[Error (-?\d+)\] \w+:? ?(.*)", re.DOTALL)
 
@@ -97,6 +100,10 @@ def topic_partitions(kind: Callable[[str, int], Any], assign: Mapping[str, Any])
     return [kind(topic, int(index)) for topic, indexes in assign.items() for index in indexes]
 
 
+def _known_to(keys: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    return {name: key for name, key in names.items() if key in keys}
+
+
 def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="replace")
 
@@ -106,7 +113,14 @@ class KafkaPythonAdapter(Adapter):
 
     client = "kafka-python"
     version = kafka.version.__version__
-    supports = ("producer", "idempotence", "transactions", "consumer", "group", "admin")
+    supports = (
+        "producer",
+        *(["idempotence"] if "enable_idempotence" in _PRODUCER_KEYS else []),
+        *(["transactions"] if "transactional_id" in _PRODUCER_KEYS else []),
+        "consumer",
+        "group",
+        "admin",
+    )
 
     def failure_of(self, error: BaseException) -> Failure:
         """Classify by the attribute `retriable`; a timeout has its own class."""
@@ -124,9 +138,11 @@ class KafkaPythonAdapter(Adapter):
     def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer; the delivery timeout also bounds how long `send` may block."""
         access = connection_settings(settings)
-        known, ignored = mapped(settings, _PRODUCER)
-        if "delivery_timeout_ms" in known:
-            known["max_block_ms"] = known["delivery_timeout_ms"]
+        known, ignored = mapped(settings, _known_to(_PRODUCER_KEYS, _PRODUCER))
+        if "transactional_id" in ignored:
+            raise UnsupportedError
+        if "delivery_timeout_ms" in settings:
+            known["max_block_ms"] = settings["delivery_timeout_ms"]
         producer = kafka.KafkaProducer(bootstrap_servers=self.bootstrap, **known, **access)
         self.handles[id] = producer
         if known.get("transactional_id") is not None:
@@ -194,7 +210,7 @@ class KafkaPythonAdapter(Adapter):
         settings.pop("group_protocol", None)
         assignor = settings.pop("assignor", None)
         access = connection_settings(settings)
-        known, ignored = mapped(settings, CONSUMER)
+        known, ignored = mapped(settings, _known_to(_CONSUMER_KEYS, CONSUMER))
         if assignor is not None:
             if assignor not in _ASSIGNORS:
                 raise UnsupportedError
@@ -334,7 +350,7 @@ class KafkaPythonAdapter(Adapter):
             if isinstance(handle, kafka.KafkaProducer):
                 handle.close(timeout_ms / 1000)
             elif isinstance(handle, kafka.KafkaConsumer):
-                handle.close(autocommit=False, timeout_ms=timeout_ms)
+                self.close_consumer(handle, timeout_ms)
             else:
                 handle.close()
         except Exception:
@@ -342,6 +358,10 @@ class KafkaPythonAdapter(Adapter):
             raise
         took_s = time.monotonic() - began_s  # noqa: TID251 - the same
         return {"took_ms": round(took_s * 1000)}
+
+    def close_consumer(self, consumer: Any, timeout_ms: int) -> None:
+        """Close a consumer without a commit."""
+        consumer.close(autocommit=False, timeout_ms=timeout_ms)
 
     def forget(self, handle: Any) -> None:
         """See `Adapter`."""
@@ -353,7 +373,7 @@ class KafkaPythonAdapter(Adapter):
                 sender.force_close()
                 sender.join(_FORGET_S)
             elif isinstance(handle, kafka.KafkaConsumer):
-                handle.close(autocommit=False, timeout_ms=round(_FORGET_S * 1000))
+                self.close_consumer(handle, round(_FORGET_S * 1000))
             else:
                 handle.close()
 
