@@ -30,6 +30,19 @@ def test_workloads_of_producers(
     assert session.is_usable
 
 
+def test_a_service_that_restarts_opens_one_producer_after_the_other() -> None:
+    session = Session({"producers": 2}, {"orders": 1})
+    steps = follow(WORKLOADS["producers"](session), session)
+    assert names(steps) == ["producer", "send", "flush", "close", "producer", "send", "flush"] + (
+        AFTERWARDS
+    )
+    used = [step.arguments.get("id") or step.arguments.get("producer") for step in steps]
+    assert used == ["p0"] * 4 + ["p1"] * 3 + [None] + ["p1"] * 3
+    sends = [step.arguments["value"] for step in steps if step.name == "send"]
+    assert sends == ["0", "1", "after"]
+    assert session.is_usable
+
+
 def test_records_have_values_of_their_own_and_go_round_the_partitions() -> None:
     session = Session({"records": 3, "value_bytes": 4}, {"orders": 2})
     steps = follow(WORKLOADS["produce"](session), session)
