@@ -33,9 +33,8 @@ def test_workloads_of_producers(
 def test_a_service_that_restarts_opens_one_producer_after_the_other() -> None:
     session = Session({"producers": 2}, {"orders": 1})
     steps = follow(WORKLOADS["producers"](session), session)
-    assert names(steps) == ["producer", "send", "flush", "close", "producer", "send", "flush"] + (
-        AFTERWARDS
-    )
+    first, last = ["producer", "send", "flush", "close"], ["producer", "send", "flush"]
+    assert names(steps) == [*first, *last, *AFTERWARDS]
     used = [step.arguments.get("id") or step.arguments.get("producer") for step in steps]
     assert used == ["p0"] * 4 + ["p1"] * 3 + [None] + ["p1"] * 3
     sends = [step.arguments["value"] for step in steps if step.name == "send"]
