@@ -175,6 +175,7 @@ WORKLOADS: dict[str, Workload] = {
     "group": reading.group,
     "rebalance": reading.rebalance,
     "share": reading.share,
+    "streams": reading.streams,
     "create_topic": create_topic,
     "admin": admin,
 }

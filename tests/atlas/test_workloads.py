@@ -92,6 +92,6 @@ def test_every_workload_heals_the_cluster_before_it_asks_the_client_again(worklo
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_workload_ends_if_nothing_works(workload: str) -> None:
-    found, session = run(workload, "producer", "consumer", "share_consumer", "admin")
+    found, session = run(workload, "producer", "consumer", "share_consumer", "streams", "admin")
     assert len(found) == 1
     assert not session.is_usable
