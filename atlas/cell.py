@@ -20,15 +20,26 @@ ESSENTIAL = frozenset(
         "assignor",
         "compression",
         "group_protocol",
-        "idempotent",
         "instance_id",
         "isolation",
         "security",
         "transactional_id",
     }
 )
-"""Settings without which a situation is another one."""
+"""Settings without which a situation is another one; `idempotent` is one where it is about ids."""
 _DELIVERY_TIMEOUT = ("delivery_timeout_ms", "KIP-91")
+_IDEMPOTENT = "idempotent"
+_PRODUCER_ID_FAMILIES = frozenset({"INIT_PRODUCER_ID", "KIP-758", "KIP-936"})
+_PRODUCER_STATE_ERRORS = frozenset(
+    {
+        "DUPLICATE_SEQUENCE_NUMBER",
+        "INVALID_PRODUCER_EPOCH",
+        "OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "UNKNOWN_PRODUCER_ID",
+    }
+)
+_REPEATED = frozenset({"duplicated", "reordered"})
+"""What retries do to the data of a producer that is not idempotent."""
 _BACKOFF_SLACK_MS = 1.5
 
 
@@ -38,7 +49,8 @@ def cell(
     """Return the cell, and why it is not `as_expected`.
 
     `wrong` needs a source: data, or what the caller heard and when, is not what it demands. All
-    else that is not as expected `differs`.
+    else that is not as expected `differs`, as does what a retry has stored twice where the library
+    has no idempotent producer.
     """
     if observation.has_crashed:
         return "crashed", ("the process of the adapter ended",)
@@ -47,8 +59,14 @@ def cell(
         return "unsupported", missing
     if not observation.has_happened:
         return "unsupported", ("it did not happen: the client sent no request that a rule fits",)
-    harm = tuple(_harm(situation.expect, data, behaviour))
+    is_due = data.data in _REPEATED and _IDEMPOTENT in _ignored(observation)
+    on_data = tuple(_data_harm(situation.expect, data))
+    harm = tuple(_harm(situation.expect, behaviour))
     other = tuple(_other(situation.expect, observation, behaviour))
+    if on_data and is_due:
+        other = (*on_data, f"the library has no setting {_IDEMPOTENT}", *other)
+    else:
+        harm = (*on_data, *harm)
     if harm and situation.sources:
         return "wrong", (*harm, *other)
     if harm or other:
@@ -66,17 +84,34 @@ def unsupported(situation: Situation, observation: Observation) -> Iterator[str]
             yield f"it has no {command.name}"
             return
         for setting in command.values.get("ignored", ()):
-            is_essential = setting in ESSENTIAL or (
-                setting == _DELIVERY_TIMEOUT[0] and _DELIVERY_TIMEOUT[1] in names
-            )
+            if setting == _IDEMPOTENT:
+                is_essential = _is_about_producer_ids(situation)
+            elif setting == _DELIVERY_TIMEOUT[0]:
+                is_essential = _DELIVERY_TIMEOUT[1] in names
+            else:
+                is_essential = setting in ESSENTIAL
             if is_essential and setting in situation.arguments:
                 yield f"it has no setting {setting}"
 
 
-def _harm(expect: Expectation, data: DataVerdict, behaviour: Manners) -> Iterator[str]:
+def _is_about_producer_ids(situation: Situation) -> bool:
+    """Return whether it can only happen to a producer with an id and sequence numbers."""
+    errors = {rule.get("error") for rule in situation.faults}
+    return situation.family in _PRODUCER_ID_FAMILIES or bool(errors & _PRODUCER_STATE_ERRORS)
+
+
+def _ignored(observation: Observation) -> set[str]:
+    """Return the settings that the library lacks."""
+    return {name for one in observation.commands for name in one.values.get("ignored", ())}
+
+
+def _data_harm(expect: Expectation, data: DataVerdict) -> Iterator[str]:
     if expect.data and data.data not in expect.data:
         found = "; ".join(data.reasons) or data.data
         yield f"data: {found}, expected {' or '.join(expect.data)}"
+
+
+def _harm(expect: Expectation, behaviour: Manners) -> Iterator[str]:
     if expect.reported and not _fits(behaviour.reported, expect.reported):
         error = f" ({behaviour.error})" if behaviour.error else ""
         yield f"reported {behaviour.reported}{error}, expected {' or '.join(expect.reported)}"

@@ -54,13 +54,15 @@ def data_verdict(
 
     Args:
         observation: commands, deliveries and the log at the end.
-        workload: its name; `transaction` and `process` write in transactions.
+        workload: its name; `transaction` and `process` write in transactions, `streams` copies.
         isolation: the isolation level of its consumers.
         expected: how many records its consumers should read.
     """
     main = [command for command in observation.commands if command.phase == "main"]
     if workload in {"transaction", "process"}:
         found = _transactions(main, observation)
+    elif workload == "streams":
+        found = _copied(main, observation.records)
     elif any(command.name == "send" for command in main):
         found = _produced(main, observation)
     elif any(command.name == "poll" for command in main):
@@ -122,6 +124,24 @@ def _produced(main: Sequence[Command], observation: Observation) -> Iterator[tup
             yield "lost_silently", f"{sent.value!r} was never reported, and the producer closed"
     order = {sent.value: index for index, sent in enumerate(sends)}
     yield from _reordered(records, order)
+
+
+def _copied(main: Sequence[Command], records: Sequence[StoredRecord]) -> Iterator[tuple[str, str]]:
+    """Judge what an application has copied from a topic into another one, value by value."""
+    for command in main:
+        if command.name != "streams" or command.outcome != "done":
+            continue
+        given, output = (
+            [record for record in records if record.topic == command.arguments[name]]
+            for name in ("topic", "output")
+        )
+        stored = Counter(record.value for record in output)
+        values = [one.value for one in given if one.value not in WRITTEN_BY_LANE]
+        for value in values:
+            if stored[value] > 1:
+                yield "duplicated", f"{value!r} is stored {stored[value]} times"
+            yield ("kept", "") if stored[value] else ("unseen", f"{value!r} was not copied")
+        yield from _reordered(output, {value: i for i, value in enumerate(values) if value})
 
 
 def _reordered(records: Iterable[StoredRecord], order: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -8,13 +8,14 @@ from atlas.steps import CLOSE_MS
 
 _CLOCK_MS = 1.0
 """The journal has whole milliseconds."""
-_OPENING = {"producer", "consumer", "share_consumer", "admin"}
+_OPENING = {"producer", "consumer", "share_consumer", "streams", "admin"}
 _NOT_JUDGED = {"sleep", "close"}
 _APIS = {
     "consume": "Fetch",
     "group": "OffsetCommit",
     "rebalance": "JoinGroup",
     "share": "ShareFetch",
+    "streams": "StreamsGroupHeartbeat",
     "create_topic": "CreateTopics",
 }
 

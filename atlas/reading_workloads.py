@@ -1,16 +1,32 @@
-"""Workloads that read: consumers with assigned partitions, members of groups, share groups."""
+"""Workloads that read: consumers with assigned partitions, members of groups, share groups.
+
+Those of streams groups read and write.
+"""
 
 from collections.abc import Generator, Mapping
 from typing import Any
 
 from atlas.experiment import Phase
-from atlas.steps import GROUP, HEAL, LOOK, POLL_MS, WRITE, Reply, Session, Step, Steps, closing
+from atlas.steps import (
+    GROUP,
+    HEAL,
+    LOOK,
+    POLL_MS,
+    WRITE,
+    Answer,
+    Reply,
+    Session,
+    Step,
+    Steps,
+    closing,
+)
 
 POLLS_MAX = 8
 _POLLS_AFTERWARDS = 8
 _ROUNDS_MAX = 12
 _RECORDS_PER_POLL = 100
 _SHORT_POLL_MS = 150
+_PROCESS_MS = 6_000
 AFTER = "after"
 """The value of the record that is written when the cluster is healthy again."""
 REBALANCED = "rebalanced"
@@ -150,3 +166,38 @@ def share(session: Session) -> Steps:
     yield Step("commit", committing, "main", session.call_ms)
     yield from _afterwards(session, topic)
     yield from closing("c")
+
+
+def streams(session: Session) -> Steps:
+    """Copy all records of a topic into `output` with an application of Kafka Streams.
+
+    It then stays in its group for `pause_ms`.
+    """
+    topic = session.get("topic", "orders")
+    # The broker has the timeouts of the group.
+    timeouts = {"session_timeout_ms", "heartbeat_interval_ms", "auto_commit"}
+    settings = {
+        name: value
+        for name, value in {"group": GROUP, **session.consumer_settings()}.items()
+        if name not in timeouts
+    }
+    application = {"topic": topic, "output": session.get("output", "invoices")}
+    opened = yield Step(
+        "streams", {"id": "s", "settings": settings, **application}, "main", session.call_ms
+    )
+    if not opened.is_done:
+        return
+    count = session.stored.get(topic, 0)
+    yield from _process(session, count, "main")
+    if pause_ms := session.get("pause_ms", 0):
+        yield Step("sleep", {"ms": pause_ms}, "main", pause_ms)
+    yield Step(HEAL, {"topic": topic, "value": AFTER}, "afterwards")
+    processed = yield from _process(session, count + 1, "afterwards")
+    session.is_usable = processed.is_done
+    yield from closing("s")
+
+
+def _process(session: Session, count: int, phase: Phase) -> Answer:
+    timeout_ms = session.get("process_timeout_ms", _PROCESS_MS)
+    arguments = {"streams": "s", "records": count, "timeout_ms": timeout_ms}
+    return (yield Step("process", arguments, phase, timeout_ms))

@@ -121,6 +121,9 @@ class Session:
     def producer_settings(self) -> dict[str, Any]:
         """Return the settings of a producer; the timeouts never contradict each other."""
         settings = self._settings(PRODUCER_SETTINGS, PRODUCER_DEFAULTS)
+        if settings.get("idempotent"):
+            # An idempotent producer has no other; one of a library without any gets the same.
+            settings.setdefault("acks", -1)
         if "request_timeout_ms" not in self.arguments:
             deadline_ms = settings["delivery_timeout_ms"] - settings["linger_ms"]
             settings["request_timeout_ms"] = min(settings["request_timeout_ms"], deadline_ms)

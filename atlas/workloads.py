@@ -9,19 +9,20 @@ from typing import Any
 
 from atlas import reading_workloads as reading
 from atlas import transaction_workloads as transactions
-from atlas.steps import HEAL, Answer, Session, Step, Steps, closing
+from atlas.steps import CLOSE_MS, HEAL, Answer, Session, Step, Steps, closing
 
 Workload = Callable[[Session], Steps]
 _BATCHES = 3
+_PRODUCERS = 3
 
 
-def _sends(session: Session, first: int, count: int) -> Steps:
+def _sends(session: Session, first: int, count: int, producer: str = "p") -> Steps:
     topic = session.get("topic", "orders")
     partitions = session.get("partitions", session.partitions.get(topic, 1))
     for index in range(first, first + count):
         value = str(index).ljust(session.get("value_bytes", 1), ".")
         arguments = {
-            "producer": "p",
+            "producer": producer,
             "topic": topic,
             "partition": index % partitions,
             "key": session.get("key", None),
@@ -30,26 +31,35 @@ def _sends(session: Session, first: int, count: int) -> Steps:
         yield Step("send", arguments, "main", session.report_ms)
 
 
-def _flush(session: Session) -> Answer:
-    arguments = {"producer": "p", "timeout_ms": session.report_ms}
+def _flush(session: Session, producer: str = "p") -> Answer:
+    arguments = {"producer": producer, "timeout_ms": session.report_ms}
     return (yield Step("flush", arguments, "main", session.report_ms))
+
+
+def _open(session: Session, producer: str = "p") -> Answer:
+    arguments = {"id": producer, "settings": session.producer_settings()}
+    return (yield Step("producer", arguments, "main", session.report_ms))
+
+
+def _afterwards(session: Session, producer: str = "p") -> Steps:
+    """Find out whether a producer is usable, and close it."""
+    yield Step(HEAL, {}, "afterwards")
+    topic = session.get("topic", "orders")
+    record = {"producer": producer, "topic": topic, "partition": 0, "key": None, "value": "after"}
+    sent = yield Step("send", record, "afterwards", session.report_ms)
+    flushing = {"producer": producer, "timeout_ms": session.report_ms}
+    yield Step("flush", flushing, "afterwards", session.report_ms)
+    session.is_usable = session.delivered.get(sent.number, False)
+    yield from closing(producer)
 
 
 def _with_producer(session: Session, body: Steps) -> Steps:
     """Open a producer, run the body with it, and find out whether it is usable afterwards."""
-    settings = session.producer_settings()
-    opened = yield Step("producer", {"id": "p", "settings": settings}, "main", session.report_ms)
+    opened = yield from _open(session)
     if not opened.is_done:
         return
     yield from body
-    yield Step(HEAL, {}, "afterwards")
-    topic = session.get("topic", "orders")
-    record = {"producer": "p", "topic": topic, "partition": 0, "key": None, "value": "after"}
-    sent = yield Step("send", record, "afterwards", session.report_ms)
-    flushing = {"producer": "p", "timeout_ms": session.report_ms}
-    yield Step("flush", flushing, "afterwards", session.report_ms)
-    session.is_usable = session.delivered.get(sent.number, False)
-    yield from closing("p")
+    yield from _afterwards(session)
 
 
 def produce(session: Session) -> Steps:
@@ -102,6 +112,25 @@ def batches(session: Session) -> Steps:
     return _with_producer(session, body())
 
 
+def producers(session: Session) -> Steps:
+    """Open `producers` producers one after the other, each of which sends a record and closes.
+
+    A service that restarts in a loop does that. The last one stays open until it was asked again.
+    """
+    count = session.get("producers", _PRODUCERS)
+    for index in range(count):
+        producer = f"p{index}"
+        opened = yield from _open(session, producer)
+        if not opened.is_done:
+            return
+        yield from _sends(session, index, 1, producer)
+        yield from _flush(session, producer)
+        if index < count - 1:
+            leaving = {"id": producer, "timeout_ms": CLOSE_MS}
+            yield Step("close", leaving, "main", CLOSE_MS)
+    yield from _afterwards(session, producer)
+
+
 def _with_admin(session: Session, name: str, arguments: Mapping[str, Any], after: str) -> Steps:
     settings = session.admin_settings()
     opened = yield Step("admin", {"id": "a", "settings": settings}, "main", session.call_ms)
@@ -139,12 +168,14 @@ WORKLOADS: dict[str, Workload] = {
     "produce_each": produce_each,
     "produce_idle": produce_idle,
     "batches": batches,
+    "producers": producers,
     "transaction": transactions.transaction,
     "process": transactions.process,
     "consume": reading.consume,
     "group": reading.group,
     "rebalance": reading.rebalance,
     "share": reading.share,
+    "streams": reading.streams,
     "create_topic": create_topic,
     "admin": admin,
 }

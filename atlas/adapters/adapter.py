@@ -30,6 +30,8 @@ COMMANDS = frozenset(
         "seek",
         "share_consumer",
         "acknowledge",
+        "streams",
+        "process",
         "admin",
         "create_topic",
         "delete_topic",

@@ -12,15 +12,15 @@ import sys
 from pathlib import Path
 
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
-from scenarios.maven import CannotRunError
+from scenarios.maven import CannotRunError, fetch_jars
 from scenarios.toolchain import cached_folder, digest, run_tool
 
 _SOURCES = Path(__file__).parent
 JAVA_VERSIONS = {"java-2.8": "2.8.2", "java-3.9": "3.9.2", "java-4.4": "4.4.0"}
 """The releases of kafka-clients, by the ids of the clients."""
 _JSON = "com.eclipsesource.minimal-json:minimal-json:0.9.5"
-_SHARE_CONSUMERS = "ShareConsumers.java"
-_SHARE_CONSUMERS_SINCE = (4, 1)
+_SINCE = {"ShareConsumers.java": (4, 1), "Streams.java": (4, 2)}
+"""The first release with the classes that a source file needs: those with KIP-932 and KIP-1071."""
 _JAVA_HEAP_MB = 64
 _NODE_HEAP_MB = 64
 _NODE_VERSION_MIN = (22, 19)
@@ -56,21 +56,26 @@ def java_adapter(client: str) -> list[str]:
         CannotRunError: there is no JDK, or no Maven Central.
     """
     version = JAVA_VERSIONS[client]
-    jars = kafka_clients_jars(version, f"atlas-kafka-clients-{version}", [_JSON])
-    has_share_consumers = tuple(map(int, version.split(".")[:2])) >= _SHARE_CONSUMERS_SINCE
+    release = tuple(map(int, version.split(".")[:2]))
+    jars = [kafka_clients_jars(version, f"atlas-kafka-clients-{version}", [_JSON])]
+    if release >= _SINCE["Streams.java"]:
+        streams = f"org.apache.kafka:kafka-streams:{version}"
+        # Without RocksDB, the largest part of it: the application has no state.
+        jars.append(fetch_jars(f"atlas-kafka-streams-{version}", [streams], only_these=True))
     sources = [
         path
         for path in sorted((_SOURCES / "java").glob("*.java"))
-        if has_share_consumers or path.name != _SHARE_CONSUMERS
+        if release >= _SINCE.get(path.name, release)
     ]
+    class_path = ":".join(f"{folder}/*" for folder in jars)
     classes = cached_folder(
         f"atlas-java-{version}-{digest(sources)}",
-        lambda folder: compile_java(sources, jars, folder),
+        lambda folder: compile_java(sources, class_path, folder),
     )
     quiet = [
         f"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.{name}=warn" for name in _CONFIG_LOGGERS
     ]
-    return java_command(f"{classes}:{jars}/*", *quiet, "Adapter", heap_mb=_JAVA_HEAP_MB)
+    return java_command(f"{classes}:{class_path}", *quiet, "Adapter", heap_mb=_JAVA_HEAP_MB)
 
 
 def node_adapter(name: str) -> list[str]:

@@ -43,13 +43,13 @@ def java_command(
     return ["java", *options, "-cp", class_path, *arguments]
 
 
-def compile_java(sources: Sequence[Path], jars: Path, folder: Path) -> None:
-    """Compile source files against the jars of a folder, into `folder`.
+def compile_java(sources: Sequence[Path], class_path: str, folder: Path) -> None:
+    """Compile source files against a class path, as `java_command` has it, into `folder`.
 
     Raises:
         CalledProcessError: the compiler found errors.
     """
-    command = ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), *map(str, sources)]
+    command = ["javac", "-nowarn", "-cp", class_path, "-d", str(folder), *map(str, sources)]
     subprocess.run(  # noqa: S603 - source files of ours, no shell
         command,
         check=True,

@@ -10,15 +10,20 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "produce_idle": {"idle_ms": 20},
     "admin": {"call": "describe_topic", "topic": "orders"},
     "process": {"output": "invoices"},
+    "streams": {"output": "invoices"},
 }
 _CONFIG: dict[str, dict[str, Any]] = {
     # By default a member gets its partitions with its second heartbeat, after five seconds.
     "share": {
         "group.share.heartbeat.interval.ms": 200,
         "group.share.min.heartbeat.interval.ms": 200,
-    }
+    },
+    "streams": {
+        "group.streams.heartbeat.interval.ms": 200,
+        "group.streams.min.heartbeat.interval.ms": 200,
+    },
 }
-_READING = {"consume", "group", "rebalance", "process", "share"}
+_READING = {"consume", "group", "rebalance", "process", "share", "streams"}
 
 
 def situation(workload: str, **fields: Any) -> Situation:

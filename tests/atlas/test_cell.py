@@ -1,6 +1,7 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from atlas.cell import cell
@@ -136,6 +137,42 @@ def test_an_essential_setting_that_the_library_lacks_is_unsupported(
     given = situation(SOURCE, arguments={setting: 1})
     assert judged(given, observation=observation)[0] == found
     assert judged(situation(SOURCE), observation=observation)[0] == "as_expected"
+
+
+NOT_IDEMPOTENT = seen([command(1, "producer", values={"ignored": ["idempotent"]})])
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "found"),
+    [
+        ("KIP-091-1", "NOT_ENOUGH_REPLICAS", "as_expected"),
+        ("KIP-091-1", "UNKNOWN_PRODUCER_ID", "unsupported"),
+        ("INIT_PRODUCER_ID-LOST-1", None, "unsupported"),
+        ("KIP-936-1", None, "unsupported"),
+    ],
+)
+def test_a_library_without_idempotence_is_tried_where_no_producer_id_is_needed(
+    name: str, error: str | None, found: str
+) -> None:
+    given = replace_situation(situation(SOURCE, arguments={"idempotent": True}), name, error)
+    assert judged(given, observation=NOT_IDEMPOTENT)[0] == found
+
+
+def replace_situation(given: Situation, name: str, error: str | None) -> Situation:
+    faults = () if error is None else ({"api": "Produce", "error": error},)
+    return msgspec.structs.replace(given, id=name, faults=faults)
+
+
+def test_what_a_retry_stores_twice_differs_where_the_library_has_no_idempotence() -> None:
+    given = situation(SOURCE, arguments={"idempotent": True}, data=("kept",), reported=("success",))
+    cell_of, reasons = judged(given, DUPLICATED, observation=NOT_IDEMPOTENT)
+    assert cell_of == "differs"
+    assert reasons.endswith("expected kept; the library has no setting idempotent")
+    lost = DataVerdict("lost_silently", ("lost_silently: '0'",))
+    assert judged(given, lost, observation=NOT_IDEMPOTENT)[0] == "wrong"
+    failed = replace(GOOD, reported="fatal")
+    assert judged(given, DUPLICATED, failed, NOT_IDEMPOTENT)[0] == "wrong"
+    assert judged(given, DUPLICATED)[0] == "wrong"
 
 
 def test_a_situation_that_did_not_happen_is_not_judged() -> None:

@@ -252,3 +252,18 @@ def test_reasons_name_five_findings_and_the_number_of_others() -> None:
     deliveries = [delivered(number) for number in range(1, 9)]
     [reason] = data_verdict(seen(sends, deliveries), workload="produce").reasons
     assert reason.endswith("'5' was reported as delivered and 3 more")
+
+
+def copied(*output: str, outcome: str = "done") -> str:
+    """Return the verdict on an application that copies three records of orders to invoices."""
+    opened = command(1, "streams", outcome, topic="orders", output="invoices")
+    records = [*log("0", "1", "2", "after"), *log(*output, topic="invoices")]
+    return data_verdict(seen([opened], records=records), workload="streams").data
+
+
+def test_an_application_copies_each_record_once_and_in_order() -> None:
+    assert copied("0", "1", "2", "after") == "kept"
+    assert copied("0", "1", "1", "2") == "duplicated"
+    assert copied("0", "2", "1") == "reordered"
+    assert copied("0", "2") == "unseen"
+    assert copied(outcome="unsupported") == "none"

@@ -1,6 +1,6 @@
 from typing import Any
 
-from atlas.reading_workloads import POLLS_MAX, REBALANCED, consume, group, rebalance, share
+from atlas.reading_workloads import POLLS_MAX, REBALANCED, consume, group, rebalance, share, streams
 from atlas.steps import LOOK, WRITE, Reply, Session, Step
 from tests.atlas.scripted_replies import failing, follow, names, polling, record
 
@@ -88,3 +88,15 @@ def test_polls_that_fail_go_on() -> None:
     steps = follow(consume(given), given, failing("poll"))
     assert names(steps).count("poll") == 3
     assert given.is_usable is False
+
+
+def test_an_application_of_streams_copies_and_stays_in_its_group() -> None:
+    session = Session({"pause_ms": 200, "auto_commit": True}, {"orders": 1}, {"orders": 3})
+    steps = follow(streams(session), session)
+    after = ["heal", "process afterwards", "close close"]
+    assert names(steps) == ["streams", "process", "sleep", *after]
+    assert steps[0].arguments["output"] == "invoices"
+    settings = steps[0].arguments["settings"]
+    assert (settings["group"], "auto_commit" in settings) == ("billing", False)
+    assert [step.arguments["records"] for step in steps if step.name == "process"] == [3, 4]
+    assert session.is_usable

@@ -30,6 +30,18 @@ def test_workloads_of_producers(
     assert session.is_usable
 
 
+def test_a_service_that_restarts_opens_one_producer_after_the_other() -> None:
+    session = Session({"producers": 2}, {"orders": 1})
+    steps = follow(WORKLOADS["producers"](session), session)
+    first, last = ["producer", "send", "flush", "close"], ["producer", "send", "flush"]
+    assert names(steps) == [*first, *last, *AFTERWARDS]
+    used = [step.arguments.get("id") or step.arguments.get("producer") for step in steps]
+    assert used == ["p0"] * 4 + ["p1"] * 3 + [None] + ["p1"] * 3
+    sends = [step.arguments["value"] for step in steps if step.name == "send"]
+    assert sends == ["0", "1", "after"]
+    assert session.is_usable
+
+
 def test_records_have_values_of_their_own_and_go_round_the_partitions() -> None:
     session = Session({"records": 3, "value_bytes": 4}, {"orders": 2})
     steps = follow(WORKLOADS["produce"](session), session)
@@ -80,6 +92,6 @@ def test_every_workload_heals_the_cluster_before_it_asks_the_client_again(worklo
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_workload_ends_if_nothing_works(workload: str) -> None:
-    found, session = run(workload, "producer", "consumer", "share_consumer", "admin")
+    found, session = run(workload, "producer", "consumer", "share_consumer", "streams", "admin")
     assert len(found) == 1
     assert not session.is_usable

@@ -74,6 +74,7 @@ def compile_java_clients(version: str) -> JavaClients:
     """
     jars = kafka_clients_jars(version)
     classes = cached_folder(
-        f"clients-{version}-{digest([SOURCE])}", lambda folder: compile_java([SOURCE], jars, folder)
+        f"clients-{version}-{digest([SOURCE])}",
+        lambda folder: compile_java([SOURCE], f"{jars}/*", folder),
     )
     return JavaClients(classes, jars)

@@ -71,6 +71,9 @@ public final class Adapter {
         if (exists("ShareConsumers")) {
             supports.add("share");
         }
+        if (exists("Streams")) {
+            supports.add("streams");
+        }
         emit("ready", Json.object().add("client", "java").add("version", version()).add("supports", supports));
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
@@ -90,7 +93,10 @@ public final class Adapter {
         JsonObject done;
         String event = "done";
         try {
-            String id = command.getString("producer", command.getString("consumer", command.getString("admin", null)));
+            String id = null;
+            for (String kind : new String[] {"streams", "admin", "consumer", "producer"}) {
+                id = command.getString(kind, id);
+            }
             handle = id == null ? null : HANDLES.get(id);
             if (id != null && handle == null) {
                 throw new IllegalArgumentException("it was not created");
@@ -132,13 +138,9 @@ public final class Adapter {
                 HANDLES.put(id, new Consumer(settings, command));
                 return settings.ignored();
             case "share_consumer":
-                if (!exists("ShareConsumers")) {
-                    return null;
-                }
-                Class<?> type = Class.forName("ShareConsumers");
-                Object opened = type.getDeclaredConstructor(Settings.class, JsonObject.class).newInstance(settings, command);
-                HANDLES.put(id, (Handle) opened);
-                return settings.ignored();
+                return createIfKnown("ShareConsumers", settings, command);
+            case "streams":
+                return createIfKnown("Streams", settings, command);
             case "admin":
                 HANDLES.put(id, new Admins(settings));
                 return settings.ignored();
@@ -152,6 +154,17 @@ public final class Adapter {
             default:
                 return null;
         }
+    }
+
+    /** Creates what only newer releases have; null if this one has it not. */
+    private static JsonObject createIfKnown(String type, Settings settings, JsonObject command) throws Exception {
+        if (!exists(type)) {
+            return null;
+        }
+        Object opened = Class.forName(type).getDeclaredConstructor(Settings.class, JsonObject.class)
+            .newInstance(settings, command);
+        HANDLES.put(command.getString("id", null), (Handle) opened);
+        return settings.ignored();
     }
 
     private static String version() throws IOException {

@@ -28,6 +28,7 @@ class Library(NamedTuple):
     sends_offsets: bool = True
     has_group_protocol: bool = True
     shares: bool = False
+    has_streams: bool = False
 
 
 _JAVA = Library("RecordTooLargeException", has_group_protocol=True, shares=True)
@@ -41,7 +42,7 @@ LIBRARIES = {
         "MESSAGE_TOO_LARGE", reads_assigned=False, has_positions=False, has_group_protocol=False
     ),
     "platformatic": Library("MESSAGE_TOO_LARGE", reads_assigned=False),
-    "java-4.4": _JAVA,
+    "java-4.4": _JAVA._replace(has_streams=True),
     "java-3.9": _JAVA._replace(shares=False),
     "java-2.8": _JAVA._replace(has_group_protocol=False, shares=False),
 }
@@ -55,6 +56,8 @@ _CONFIG = {
     # By default a member of a share group gets its partitions with its second heartbeat.
     "group.share.heartbeat.interval.ms": 200,
     "group.share.min.heartbeat.interval.ms": 200,
+    "group.streams.heartbeat.interval.ms": 200,
+    "group.streams.min.heartbeat.interval.ms": 200,
 }
 _PRODUCER = {"linger_ms": 0, "retry_backoff_ms": 20, "request_timeout_ms": 5_000, "acks": -1}
 _READER = {"auto_offset_reset": "earliest", "auto_commit": False, "fetch_max_wait_ms": 50}
@@ -116,6 +119,7 @@ def test_it_says_what_it_is(process: AdapterProcess, name: str, library: Library
     supports |= {"idempotence", "transactions"} if library.is_idempotent else set()
     supports |= {"group_protocol_consumer"} if library.has_group_protocol else set()
     supports |= {"share"} if library.shares else set()
+    supports |= {"streams"} if library.has_streams else set()
     assert set(process.ready["supports"]) == supports
 
 
@@ -238,6 +242,28 @@ def test_a_share_group_acknowledges(
     driver.done("acknowledge", consumer="s", type="accept", **place)
     driver.done("commit", consumer="s", timeout_ms=5_000)
     driver.done("close", id="s", timeout_ms=5_000)
+
+
+def test_an_application_of_streams_copies_records(
+    driver: AdapterDriver, kafka: MockKafka, library: Library
+) -> None:
+    kafka.create_topic("invoices")
+    kafka.produce("orders", *(value.encode() for value in _VALUES))
+    settings = {"group": GROUP, "auto_offset_reset": "earliest"}
+    topics = {"topic": "orders", "output": "invoices"}
+    opened = driver.run("streams", id="s", settings=settings, **topics)
+    if not library.has_streams:
+        assert opened["event"] == "unsupported"
+        return
+    waiting = {"streams": "s", "timeout_ms": 10_000}
+    assert driver.done("process", records=3, **waiting)["processed"] == 3
+    more = driver.run("process", streams="s", records=4, timeout_ms=50)
+    assert (more["event"], more["error"]) == ("failed", "unanswered")
+    kafka.fail(api="StreamsGroupHeartbeat", error="GROUP_MAX_SIZE_REACHED")
+    failed = driver.run("process", records=4, **waiting)
+    assert (failed["error"], failed["class"]) == ("StreamsException", "fatal")
+    driver.done("close", id="s", timeout_ms=5_000)
+    assert [record.value for record in kafka.records("invoices")] == [b"0", b"1", b"2"]
 
 
 def test_an_admin_client_makes_its_calls(driver: AdapterDriver, kafka: MockKafka) -> None:
