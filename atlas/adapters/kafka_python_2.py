@@ -12,6 +12,7 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from atlas.adapters.adapter import Failure, UnsupportedError, main
 from atlas.adapters.kafka_python import KafkaPythonAdapter
 
+_ADMIN: Any = kafka.admin  # the types are those of kafka-python 3
 _CONSUMER_CLOSE = inspect.signature(kafka.KafkaConsumer.close).parameters
 
 
@@ -88,14 +89,14 @@ class KafkaPython2Adapter(KafkaPythonAdapter):
         timeout_ms: int = 5_000,
     ) -> None:
         """Create a topic."""
-        new = kafka.admin.NewTopic(topic, partitions, replication_factor)
+        new = _ADMIN.NewTopic(topic, partitions, replication_factor)
         self.handles[admin].create_topics([new], timeout_ms=timeout_ms)
 
     def create_partitions(
         self, admin: str, topic: str, partitions: int, timeout_ms: int = 5_000
     ) -> None:
         """Have a topic with so many partitions."""
-        new = {topic: kafka.admin.NewPartitions(partitions)}
+        new = {topic: _ADMIN.NewPartitions(partitions)}
         self.handles[admin].create_partitions(new, timeout_ms=timeout_ms)
 
     def describe_topic(self, admin: str, topic: str, timeout_ms: int = 0) -> None:
@@ -108,8 +109,8 @@ class KafkaPython2Adapter(KafkaPythonAdapter):
     def describe_configs(self, admin: str, topic: str, timeout_ms: int = 0) -> None:
         """Describe the configuration of a topic; the responses have the errors."""
         del timeout_ms
-        kind = kafka.admin.ConfigResourceType.TOPIC
-        resource = kafka.admin.ConfigResource(kind, topic)
+        kind = _ADMIN.ConfigResourceType.TOPIC
+        resource = _ADMIN.ConfigResource(kind, topic)
         for response in self.handles[admin].describe_configs([resource]):
             _raise_first(response)
 
@@ -118,8 +119,8 @@ class KafkaPython2Adapter(KafkaPythonAdapter):
     ) -> None:
         """Set configuration keys of a topic; the response has the errors."""
         del timeout_ms
-        kind = kafka.admin.ConfigResourceType.TOPIC
-        resource = kafka.admin.ConfigResource(kind, topic, config)
+        kind = _ADMIN.ConfigResourceType.TOPIC
+        resource = _ADMIN.ConfigResource(kind, topic, config)
         _raise_first(self.handles[admin].alter_configs([resource]))
 
     def list_groups(self, admin: str, timeout_ms: int = 0) -> None:
