@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.adapter_process import AdapterError
-from atlas.clients import CLIENTS, why_missing
+from atlas.clients import CLIENTS
 from atlas.experiment import LIMIT_S, Experiment, Result
 from atlas.lane import Lane
 from atlas.run_options import add_run_options, folder_url
@@ -184,8 +184,7 @@ def _check(parsed: argparse.Namespace) -> int:
 def _list(parsed: argparse.Namespace) -> int:
     print("clients")
     for name, client in CLIENTS.items():
-        reason = why_missing(name)
-        print(f"  {name:20} {client.language:8} {reason or ''}".rstrip())
+        print(f"  {name:20} {client.language}")
     print("situations")
     for situation in load_situations(parsed.pattern).values():
         print(f"  {situation.id:40} {situation.title}")

@@ -91,19 +91,6 @@ CLIENTS: dict[str, Client] = {
 """By their ids; a version other than the default one is `name==version`."""
 
 
-def why_missing(name: str) -> str | None:
-    """Return why a client can't run here, or None if it can.
-
-    Raises:
-        KeyError: there is no such client.
-    """
-    try:
-        CLIENTS[name].start()
-    except CannotRunError as error:
-        return str(error)
-    return None
-
-
 def atlas_version() -> str:
     """Return the version of mock-kafka, which has the adapters and the rules of the verdicts."""
     return importlib.metadata.version("mock-kafka")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from atlas.adapter_process import AdapterError, AdapterProcess
-from atlas.clients import CLIENTS, atlas_version
+from atlas.clients import CLIENTS, OLDER_RELEASES, atlas_version
 from atlas.matrix_plan import ClientRelease, in_tasks, missing, planned
 from atlas.rows import EXPERIMENTS
 from atlas.situation import load_situations
@@ -82,12 +82,14 @@ def _progress() -> Progress:
 def _releases(names: str | None) -> Sequence[ClientRelease]:
     """Return the clients to run, with the versions that their adapters say.
 
-    A client that can't run here is left out, unless it was named.
+    Without names it is the newest release of each library in Python, and all others. A client that
+    can't run here is left out, unless it was named.
 
     Raises:
         CommandError: a client that was named is unknown or can't run here.
     """
-    wanted_names = list(CLIENTS) if names is None else names.split(",")
+    newest = [name for name in CLIENTS if name not in OLDER_RELEASES]
+    wanted_names = newest if names is None else names.split(",")
     releases = []
     for name in wanted_names:
         if name not in CLIENTS:

@@ -16,7 +16,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--master", default=MASTER, metavar="URL", help=f"of Spark; by default {MASTER}"
     )
-    parser.add_argument("--clients", metavar="NAME,...", help="by default all that can run here")
+    parser.add_argument(
+        "--clients", metavar="NAME,...", help="by default the newest of each library"
+    )
     parser.add_argument(
         "--situations", default="*", metavar="GLOB,...", help="by default all of them"
     )

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from atlas.adapters import build
-from atlas.clients import CLIENTS, OLDER_RELEASES, atlas_version, why_missing
+from atlas.clients import CLIENTS, OLDER_RELEASES, atlas_version
 from atlas.lane import Lane
 from scenarios.maven import CannotRunError
+from tests.atlas.missing_clients import why_missing
 from tests.atlas.plain_runs import check_plain
 
 PYTHON = ("kafka-python", "aiokafka", "confluent-kafka", "mock-kafka-client")

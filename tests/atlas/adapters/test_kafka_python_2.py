@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from atlas.clients import OLDER_RELEASES, why_missing
+from atlas.clients import OLDER_RELEASES
 from atlas.lane import Lane
+from tests.atlas.missing_clients import why_missing
 from tests.atlas.plain_runs import check_plain, lost_response, refused, run, situation
 
 pytestmark = [pytest.mark.interop, pytest.mark.long]

@@ -25,7 +25,7 @@ type sent struct{ n, partition int }
 
 func openProducer(_ context.Context, c *command) (fields, error) {
 	settings := c.Settings
-	if settings.Bool("idempotent", false) || settings.Text("transactional_id") != "" {
+	if settings.Text("transactional_id") != "" { // "idempotent" is reported as ignored
 		return nil, adapter.ErrUnsupported
 	}
 	transport, err := newTransport(settings)
