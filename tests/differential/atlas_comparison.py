@@ -26,6 +26,7 @@ from atlas.lane import Lane
 from atlas.situation import Situation, load_situations
 from client import open_admin
 from client.resources import ScramUpsertion
+from tests.atlas.missing_clients import why_missing
 from tests.differential.clusters import SHARE_KEYS, ApacheBrokers
 from tests.interop.apache_cluster import ApacheCluster
 from tests.interop.apache_kafka import ApacheKafka
