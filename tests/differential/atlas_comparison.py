@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from atlas.clients import why_missing
 from atlas.experiment import Experiment, Result
 from atlas.kafka_lane import KafkaLane
 from atlas.kafka_target import KafkaTarget
