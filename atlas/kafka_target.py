@@ -236,8 +236,8 @@ class KafkaTarget:
                 found = admin.describe_topics(names).values()
             if all(
                 isinstance(one, TopicDescription)
-                and all(len(each.isr_ids) == count for each in one.partitions)
-                and all(each.leader_id >= 0 for each in one.partitions)
+                and all(len(partition.isr_ids) == count for partition in one.partitions)
+                and all(partition.leader_id >= 0 for partition in one.partitions)
                 for one in found
             ):
                 return
