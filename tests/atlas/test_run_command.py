@@ -57,7 +57,7 @@ def test_a_run_has_each_experiment_once_with_its_requests(folder: Path) -> None:
     assert len(pairs) == len(rows) == 4 * len({one["situation"] for one in rows})
     assert {one["cell"] for one in rows} <= {"as_expected", "differs", "wrong", "unsupported"}
     seen = pq.read_table(folder / REQUESTS).to_pylist()
-    assert {one["experiment_id"] for one in seen} == {
+    assert {one["experiment_id"] for one in seen} >= {
         one["experiment_id"] for one in rows if one["cell"] != "unsupported"
     }
     matrix = json.loads((folder / "matrix.json").read_bytes())
