@@ -131,7 +131,8 @@ async def serve(options: ServeOptions) -> None:
         lines.append(f"admin.url={admin_socket.url}")
     lines += security_lines(server)
     try:
-        print("\n".join(lines), flush=True)  # noqa: T201 - the documented first lines
+        # One write, also where output is not buffered: who reads the first line has all of them.
+        print("\n".join([*lines, ""]), end="", flush=True)  # noqa: T201 - the documented lines
     except OSError as error:  # the reader of a pipe has gone, or a disk is full
         log.warning("the addresses can't be printed", lines=lines, error=str(error))
     admin_port = (

@@ -56,6 +56,12 @@ def _scenario(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _atlas(arguments: Sequence[str]) -> int:
+    from atlas.cli import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _load(arguments: Sequence[str]) -> int:
     from mock_kafka.load import main  # noqa: PLC0415
 
@@ -96,6 +102,7 @@ COMMANDS = {
     "health": (_admin, "tell whether a cluster serves, or wait for it"),
     "explore": (_explore, "run a command under schedules of faults, and shrink what fails"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
+    "atlas": (_atlas, "measure what clients do with everything that a broker can answer"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
     "completion": (_completion, "print a script that completes commands and options in a shell"),
 }
@@ -139,13 +146,15 @@ examples:
       find the fault rules with which it fails, as few and simple as possible
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
+  mock-kafka atlas try kafka-python PRODUCE-LOST-1
+      what a client does when a response is lost, with a verdict
   mock-kafka load producer-churn --out churn
       run a built-in plan against a new cluster, and write churn/report.html
   eval "$(mock-kafka completion bash)"
       in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
-EXTRAS = {"completion": "completion", "scenario": "scenarios"}
+EXTRAS = {"atlas": "analysis", "completion": "completion", "scenario": "scenarios"}
 """The extra that a command needs; `mock-kafka load` has one for each subcommand."""
 
 USAGE_ERROR = 2

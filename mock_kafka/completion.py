@@ -87,6 +87,10 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
         parser = scenario_parser()
         names = {name: scenario.help for name, scenario in registry.SCENARIOS.items()}
         _complete_with(parser, "name", names)
+    elif command == "atlas":
+        from atlas.cli import build_parser as atlas_parser  # noqa: PLC0415
+
+        parser = atlas_parser()
     elif command == "explore":
         from mock_kafka.explore_command import build_parser as explore_parser  # noqa: PLC0415
 

@@ -88,7 +88,7 @@ def copy_packages(source: Path, target: Path) -> None:
     ours = dict.fromkeys(packages - {PUBLIC}, INTERNAL)
     vendored = {"kafka": VENDOR}
     vendor_kafka_python(source / "pyproject.toml", target.joinpath(*VENDOR.split(".")))
-    # The scenarios run the kafka-python of the user, as any other client.
+    # The scenarios and the atlas run the kafka-python of the user, as any other client.
     for folder, places in (
         (target, ours),
         (internal / "protocol", vendored),

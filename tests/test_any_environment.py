@@ -327,7 +327,8 @@ with MockKafka() as kafka:
         status = main(line)
         # Without an authorizer Kafka's tool fails, too.
         assert status == (1 if line[0] == "acls" else 0), (line, status)
-    assert {line[0] for line in lines} == COMMANDS.keys() - {"serve", "load"}
+    # The atlas imports numpy, which asks an operating system that is not Windows for its name.
+    assert {line[0] for line in lines} == COMMANDS.keys() - {"serve", "load", "atlas"}
 
 served = subprocess.Popen(
     [sys.executable, "-m", "mock_kafka", "serve", "--port", "0", "--admin-port", "0", "--tls",

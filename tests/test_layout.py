@@ -15,6 +15,7 @@ from scripts import api_reference, coverage_table, openapi_snapshot
 ROOT = Path(__file__).parent.parent
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 PACKAGES = (
+    "atlas",
     "broker",
     "client",
     "loadgen",
@@ -29,6 +30,7 @@ BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "types",
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 # Declarations only: nothing in them can go wrong that a type checker doesn't see.
 DECLARATIONS = {
+    "atlas/experiment.py",
     "broker/config/effects.py",
     "broker/config/ignored_keys.py",
     "broker/config/kafka_keys.py",
@@ -59,6 +61,7 @@ DECLARATIONS = {
     "client/producer/transaction_errors.py",
     "client/producer/transactional_offsets.py",
     "client/resources.py",
+    "atlas/queries.py",
     "loadgen/analysis/queries.py",
     "loadgen/live/queries.py",
     "mock_kafka/arguments.py",
@@ -76,7 +79,14 @@ HOT_LOOPS = {
 """Loops whose steps are inlined, for the time that each call takes."""
 HOT_LOOP_LINES_MAX = 90
 FILE_LINES_MAX = 450
-IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/", "scenarios/", "simulation/")
+IO_PACKAGES = (
+    "atlas/",
+    "broker/http_admin/",
+    "broker/server/",
+    "mock_kafka/",
+    "scenarios/",
+    "simulation/",
+)
 SHELLS = {
     "broker/cli.py",
     "broker/clock.py",

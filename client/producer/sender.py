@@ -108,12 +108,27 @@ def _connect_to_any(state: ProducerState, now_ms: int) -> Iterator[Action]:
     Known brokers come first, then the bootstrap servers.
     """
     addresses = {**state.metadata.brokers, **state.bootstrap}
-    if any(state.nodes[address].state is not State.DOWN for address in addresses):
-        return
-    ready = [address for address in addresses if state.nodes.may_connect(address, now_ms)]
+    ready = [node for node in _untried(state) if state.nodes.may_connect(node, now_ms)]
     if ready:
         node_id = min(ready, key=lambda candidate: state.nodes[candidate].connect_failures)
         yield _connect(state, node_id, addresses[node_id], now_ms)
+
+
+def _untried(state: ProducerState) -> list[int]:
+    """Return the brokers to which a connection may help, because none is open.
+
+    While one is being opened, only those that have failed less often: a broker that is cut off from
+    the network keeps its connection attempt until the timeout.
+    """
+    nodes = {id: state.nodes[id] for id in {**state.metadata.brokers, **state.bootstrap}}
+    if any(node.state is State.UP for node in nodes.values()):
+        return []
+    failures = [node.connect_failures for node in nodes.values() if node.state is State.CONNECTING]
+    return [
+        node_id
+        for node_id, node in nodes.items()
+        if node.state is State.DOWN and (not failures or node.connect_failures < min(failures))
+    ]
 
 
 def _connect(state: ProducerState, node_id: int, address: Address, now_ms: int) -> Action:
@@ -268,11 +283,8 @@ def _cluster_requests_due(state: ProducerState) -> Iterator[int]:
         return
     due_ms = min(times)
     nodes = [state.nodes[node_id] for node_id in {**state.metadata.brokers, **state.bootstrap}]
-    states = {node.state for node in nodes}
-    if State.UP in states:
-        yield min(max(node.mute_until_ms, due_ms) for node in nodes if node.state is State.UP)
-    elif State.CONNECTING not in states:
-        yield min(max(node.retry_at_ms, due_ms) for node in nodes)
+    yield from (max(node.mute_until_ms, due_ms) for node in nodes if node.state is State.UP)
+    yield from (max(state.nodes[node].retry_at_ms, due_ms) for node in _untried(state))
 
 
 def _coordinator_request_due(state: ProducerState) -> Iterator[int]:

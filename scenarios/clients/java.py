@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from scenarios.maven import CannotRunError, fetch_jars
@@ -9,8 +10,13 @@ from scenarios.maven import CannotRunError, fetch_jars
 _COMPILE_TIMEOUT_S = 60
 
 
-def kafka_clients_jars(version: str) -> Path:
+def kafka_clients_jars(version: str, name: str = "", more: Sequence[str] = ()) -> Path:
     """Return the folder with the jars of this version of kafka-clients.
+
+    Args:
+        version: of kafka-clients.
+        name: of a folder of its own in the cache, which needs one if there is more in it.
+        more: other artifacts, as for `fetch_jars`.
 
     Raises:
         CannotRunError: no JDK, no mvn, or Maven Central does not have the version.
@@ -18,7 +24,7 @@ def kafka_clients_jars(version: str) -> Path:
     if shutil.which("javac") is None:
         raise CannotRunError("the Java clients need a JDK: javac is not here")
     artifacts = (f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-simple:1.7.36")
-    return fetch_jars(f"kafka-clients-{version}", artifacts)
+    return fetch_jars(name or f"kafka-clients-{version}", (*artifacts, *more))
 
 
 def java_command(
@@ -37,14 +43,15 @@ def java_command(
     return ["java", *options, "-cp", class_path, *arguments]
 
 
-def compile_java(source: Path, jars: Path, folder: Path) -> None:
-    """Compile a source file against the jars of a folder, into `folder`.
+def compile_java(sources: Sequence[Path], class_path: str, folder: Path) -> None:
+    """Compile source files against a class path, as `java_command` has it, into `folder`.
 
     Raises:
         CalledProcessError: the compiler found errors.
     """
-    subprocess.run(  # noqa: S603 - a source file of ours, no shell
-        ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(source)],  # noqa: S607
+    command = ["javac", "-nowarn", "-cp", class_path, "-d", str(folder), *map(str, sources)]
+    subprocess.run(  # noqa: S603 - source files of ours, no shell
+        command,
         check=True,
         timeout=_COMPILE_TIMEOUT_S,
     )

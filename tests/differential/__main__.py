@@ -24,9 +24,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from atlas.clients import CLIENTS
 from protocol import messages
 from scenarios.maven import CannotRunError
 from tests.differential import replica_comparison
+from tests.differential.atlas_comparison import compare_and_print
 from tests.differential.authorization_matrix import declared_checks, matrix
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
@@ -96,6 +98,7 @@ def main() -> int:
         (options.replicas, _compare_replicas),
         (options.tools, _compare_tools),
         (options.load, _judge_loads),
+        (options.atlas, _compare_atlas),
     ):
         if is_chosen:
             return compare(console, options)
@@ -163,6 +166,11 @@ def _parser() -> argparse.ArgumentParser:
         help="compare high watermarks and lost ends: so many seeds",
     )
     parser.add_argument("--load", action="store_true", help="run random load plans on both")
+    parser.add_argument(
+        "--atlas", action="store_true", help="compare what clients meet in situations of the atlas"
+    )
+    parser.add_argument("--clients", help="with --atlas: only these, comma-separated")
+    parser.add_argument("--situations", default="*", help="with --atlas: patterns of ids")
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
     parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
@@ -274,6 +282,16 @@ def _judge_loads(console: Console, options: argparse.Namespace) -> int:
         f" {accused} runs accuse their target"
     )
     return int(accused > 0)
+
+
+def _compare_atlas(console: Console, options: argparse.Namespace) -> int:
+    """Run clients in situations of the atlas on both; return 1 if a pair differs."""
+    clients = options.clients.split(",") if options.clients else list(CLIENTS)
+    try:
+        return compare_and_print(console, clients, options.situations.split(","), options.jobs)
+    except CannotRunError as error:
+        console.print(f"cannot compare: {error}")
+        return 2
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:

@@ -198,7 +198,7 @@ def compile_tools(folder: Path, release: str) -> CompiledTools:
     if release not in _WITH_PUBLIC_EXIT:
         text = text.replace("common.utils.Exit;", "common.utils.internals.Exit;")
     source.write_text(text, encoding="utf-8")
-    compile_java(source, jars, folder)
+    compile_java([source], f"{jars}/*", folder)
     return CompiledTools(folder, jars, release)
 
 

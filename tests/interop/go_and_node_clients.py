@@ -1,17 +1,16 @@
 """Build the programs of franz-go, sarama, kafka-go, kafkajs and @platformatic/kafka."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from scenarios.maven import CACHE, CannotRunError
+from scenarios.toolchain import run_tool
 from tests.interop.client_program import ClientProgram
 
 KAFKAJS_VERSION = "2.2.4"
 PLATFORMATIC_VERSION = "1.35.0"
 """The newest one that runs on Node 20: 2.x needs Node 22.22."""
 FOLDER = Path(__file__).parent
-_BUILD_TIMEOUT_S = 300  # the first time all of franz-go is compiled
 
 
 def build_franz_go(folder: Path) -> ClientProgram:
@@ -43,7 +42,7 @@ def build_kafka_go(folder: Path) -> ClientProgram:
 
 def _build_go(source: str, folder: Path) -> ClientProgram:
     program = folder / "clients"
-    _install("go", ["build", "-o", str(program), "."], FOLDER / source)
+    run_tool("go", ["build", "-o", str(program), "."], FOLDER / source)
     return ClientProgram([str(program)])
 
 
@@ -81,30 +80,12 @@ def _install_node(package: str, version: str, source: str) -> ClientProgram:
     if not (modules / "node_modules" / package).exists():
         modules.mkdir(parents=True, exist_ok=True)
         options = ["--no-audit", "--no-fund", "--prefix", "."]
-        _install("npm", ["install", *options, f"{package}@{version}"], modules)
+        run_tool("npm", ["install", *options, f"{package}@{version}"], modules)
     environment = {
         "NODE_PATH": str(modules / "node_modules"),
         "KAFKAJS_NO_PARTITIONER_WARNING": "1",
     }
     return ClientProgram(["node", str(FOLDER / "node" / source)], environment)
-
-
-def _install(program: str, arguments: list[str], folder: Path) -> None:
-    if shutil.which(program) is None:
-        raise CannotRunError(f"{program} is not here")
-    try:
-        subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_BUILD_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CannotRunError(f"{program} took too long") from error
-    except subprocess.CalledProcessError as error:
-        raise CannotRunError(f"{program} got no client: {error.stderr}") from error
 
 
 CLIENTS = {"franz-go": build_franz_go, "kafkajs": install_kafkajs}

@@ -1,13 +1,10 @@
 """Run Clients.java with any version of kafka-clients."""
 
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
-from scenarios.maven import CACHE
+from scenarios.toolchain import cached_folder, digest
 from tests.interop.client_program import ClientProgram, CompletedProgram, Lines, RunningProgram
 
 SOURCE = Path(__file__).with_name("java") / "Clients.java"
@@ -76,12 +73,8 @@ def compile_java_clients(version: str) -> JavaClients:
         CannotRunError: there is no JDK, or Maven Central can't be reached.
     """
     jars = kafka_clients_jars(version)
-    classes = CACHE / f"clients-{version}-{sha256(SOURCE.read_bytes()).hexdigest()[:16]}"
-    if not classes.exists():
-        with TemporaryDirectory(dir=CACHE) as folder:
-            compiled = Path(folder) / "classes"
-            compiled.mkdir()
-            compile_java(SOURCE, jars, compiled)
-            with suppress(OSError):  # another process was faster
-                compiled.rename(classes)
+    classes = cached_folder(
+        f"clients-{version}-{digest([SOURCE])}",
+        lambda folder: compile_java([SOURCE], f"{jars}/*", folder),
+    )
     return JavaClients(classes, jars)

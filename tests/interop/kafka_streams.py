@@ -73,7 +73,7 @@ class WordCount:
             "org.slf4j:slf4j-simple:1.7.36",
         )
         jars = fetch_jars(f"kafka-streams-{version}", artifacts)
-        compile_java(SOURCE, jars, folder)
+        compile_java([SOURCE], f"{jars}/*", folder)
         self._folder = folder
         self._class_path = f"{folder}:{jars}/*"
 

@@ -31,7 +31,11 @@ def topic_without_rules(secured: MockKafka) -> None:
     secured.create_topic(TOPIC, 1)
 
 
-@pytest.fixture(params=ACL_CLIENTS)
+# It starts slowly, and sends the same requests.
+PLATFORMATIC = pytest.param("@platformatic/kafka", marks=pytest.mark.long)
+
+
+@pytest.fixture(params=["kafkajs", PLATFORMATIC])
 def run(request: pytest.FixtureRequest, secured: MockKafka) -> Run:
     """Return a client's program; skip if Node or the registry is missing."""
     try:
@@ -83,7 +87,7 @@ def test_a_consumer_reports_a_group_and_a_topic_that_it_may_not_read(
     [
         # It asks each broker for the coordinator, and drops the errors (cluster/brokerPool.js).
         ("kafkajs", "KafkaJSGroupCoordinatorNotFound"),
-        ("@platformatic/kafka", "GROUP_AUTHORIZATION_FAILED"),
+        pytest.param("@platformatic/kafka", "GROUP_AUTHORIZATION_FAILED", marks=pytest.mark.long),
     ],
     indirect=["run"],
 )

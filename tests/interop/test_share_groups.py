@@ -27,7 +27,7 @@ def test_share_consumers_acknowledge_divide_lose_and_give_up_records(
 ) -> None:
     try:
         jars = kafka_clients_jars(version)
-        compile_java(SOURCE, jars, tmp_path)
+        compile_java([SOURCE], f"{jars}/*", tmp_path)
     except CannotRunError as error:
         pytest.skip(str(error))
     program = ClientProgram(java_command(f"{tmp_path}:{jars}/*", "ShareClients", log_level="error"))

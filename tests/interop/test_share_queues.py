@@ -25,7 +25,7 @@ CONFIG = {
 def test_share_consumers_limit_renew_and_reject_records(tmp_path: Path) -> None:
     try:
         jars = kafka_clients_jars(VERSION)
-        compile_java(SOURCE, jars, tmp_path)
+        compile_java([SOURCE], f"{jars}/*", tmp_path)
     except CannotRunError as error:
         pytest.skip(str(error))
     program = ClientProgram(java_command(f"{tmp_path}:{jars}/*", "ShareQueues", log_level="error"))

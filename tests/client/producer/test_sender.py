@@ -271,3 +271,16 @@ def test_when_all_known_brokers_are_down_the_bootstrap_servers_are_used() -> Non
             driver.core.on_disconnect(node_id, driver.now)
         driver.connects.clear()
     assert tried == {1, 2, -1}
+
+
+def test_a_broker_that_is_cut_off_does_not_keep_the_others_waiting() -> None:
+    driver = started(connection_setup_timeout_ms=10_000, delivery_timeout_ms=20_000)
+    driver.disconnect(-1)
+    driver.send()
+    driver.at(driver.now)
+    driver.connects.clear()
+    # Its Produce gets no response, and then nor does the attempt to connect to it again.
+    driver.at(driver.now + 300)
+    assert driver.disconnects == [1]
+    assert driver.connects[0] == 1
+    assert {2, -1} & set(driver.connects[1:])

@@ -1,0 +1,1 @@
+"""Sources of adapters in another language; a package, so that the wheel has them."""

@@ -1,0 +1,3 @@
+module mockkafka.test/adapter
+
+go 1.26.0
