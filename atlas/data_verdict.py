@@ -103,7 +103,7 @@ def _written(main: Sequence[Command], records: Iterable[StoredRecord]) -> list[S
 
 
 def _produced(main: Sequence[Command], observation: Observation) -> Iterator[tuple[str, str]]:
-    """Judge records outside of transactions, each of which has a value of its own."""
+    """Judge records outside of transactions, each of which has another value."""
     sends = [_sent(command, observation) for command in main if command.name == "send"]
     records = _written(main, observation.records)
     stored = Counter(record.value for record in records)

@@ -25,7 +25,7 @@ class KafkaLane(Lane):
         self.target = target
 
     def run(self, experiment: Experiment) -> Result:
-        """Run an experiment with names of its own, judge it, and delete its topics.
+        """Run an experiment with names that nobody else has, judge it, and delete its topics.
 
         Raises:
             NotOnKafkaError: this Kafka can't be brought into the situation.

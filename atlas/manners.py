@@ -115,7 +115,7 @@ def reported_outcome(observation: Observation, expected: int) -> tuple[str, str 
     """Return what the caller heard, and the name and the class of the first error.
 
     It is `nothing` if a call did not return, if a record has no outcome, or if a consumer was
-    silent about records that it did not return. In a transaction the errors of its own calls come
+    silent about records that it did not return. In a transaction the errors of its calls come
     before those of its records, and records that it discards because of an abort are no errors.
     """
     commands = [

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that clients work between the commands of an adapter."""
+"""An event loop in another thread, so that clients work between the commands of an adapter."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ _MARGIN_MS = 300
 
 
 class LoopThread:
-    """An event loop in a thread of its own."""
+    """An event loop in another thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()

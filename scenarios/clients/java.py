@@ -15,7 +15,7 @@ def kafka_clients_jars(version: str, name: str = "", more: Sequence[str] = ()) -
 
     Args:
         version: of kafka-clients.
-        name: of a folder of its own in the cache, which needs one if there is more in it.
+        name: of its folder in the cache, which needs one if there is more in it.
         more: other artifacts, as for `fetch_jars`.
 
     Raises:

@@ -34,7 +34,7 @@ class Disturbances:
         self._world = world
         self._random = random
         self._duration_ms = duration_ms
-        # Of its own, so that the other disturbances of a seed stay as they are.
+        # Apart, so that the other disturbances of a seed stay as they are.
         self._links_random = Random(f"{world.seed} slow connections")
         self._hostile: list[HostileClient] = []
         self._replayers: list[Replayer] = []

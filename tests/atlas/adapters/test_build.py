@@ -100,7 +100,7 @@ def library(name: str) -> Library:
 
 @pytest.fixture
 def driver(process: AdapterProcess, kafka: MockKafka) -> AdapterDriver:
-    """The adapter in an experiment of its own, with the topic orders."""
+    """The adapter in a new experiment, with the topic orders."""
     driver = AdapterDriver(process)
     driver.done("begin", experiment="a test", bootstrap=kafka.bootstrap_servers)
     kafka.reset()
