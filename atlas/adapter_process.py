@@ -5,11 +5,10 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
-
-from client import clock
+from typing import Any
 
 LOG_BYTES_MAX = 64 * 1024
 """How much of the standard error of an experiment is kept, from its end."""
@@ -36,27 +35,30 @@ class AdapterProcess:
         Raises:
             AdapterError: it can't be started, or it ended or was silent for `START_TIMEOUT_S`.
         """
+        # A file, and no pipe: what was written before an event is in it when the event arrives.
+        self._log = tempfile.NamedTemporaryFile(buffering=0)  # noqa: SIM115 - until `kill`
+        self._log_end = open(self._log.name, "ab", buffering=0)  # noqa: SIM115
         try:
             self._process = subprocess.Popen(  # noqa: S603 - a command of atlas/clients.py
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=self._log_end,
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,
             )
         except OSError as error:
+            self._close_log()
             raise AdapterError(f"{command[0]} can't be started: {error}") from error
         self._events: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
-        self._log = bytearray()
-        self._threads = [
-            _start_thread(self._read_events, self._process.stdout),
-            _start_thread(self._read_log, self._process.stderr),
-        ]
+        self._reader = threading.Thread(target=self._read_events, daemon=True)
+        self._reader.start()
         ready = self.next_event(START_TIMEOUT_S)
         if ready is None or ready.get("event") != "ready":
-            self.kill()
-            raise AdapterError(f"{' '.join(command)} was not ready: {self.log()[-2000:]}")
+            self._end_process()
+            log = self.log()[-2000:]
+            self._close_log()
+            raise AdapterError(f"{' '.join(command)} was not ready: {log}")
         self.ready: Mapping[str, Any] = ready
 
     @property
@@ -95,11 +97,13 @@ class AdapterProcess:
 
     def clear_log(self) -> None:
         """Forget the standard error so far."""
-        self._log.clear()
+        self._log.truncate(0)
 
     def log(self) -> str:
         """Return the end of what it wrote to standard error since `clear_log`."""
-        return bytes(self._log[-LOG_BYTES_MAX:]).decode(errors="replace")
+        size_bytes = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(size_bytes - LOG_BYTES_MAX, 0))
+        return self._log.read(LOG_BYTES_MAX).decode(errors="replace")
 
     def end(self) -> None:
         """Ask it to exit, and kill it if it does not."""
@@ -109,37 +113,32 @@ class AdapterProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once; its log is gone then."""
+        self._end_process()
+        self._close_log()
+
+    def _end_process(self) -> None:
         self._process.kill()
         self._process.wait()
-        give_up_ms = clock.now_ms() + 1_000
-        for thread in self._threads:
-            thread.join(max(give_up_ms - clock.now_ms(), 0) / 1000)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        self._reader.join(1)
+        for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             try:
                 stream.close()
             except OSError:  # what was not flushed has no reader
                 continue
 
-    def _read_events(self, stream: IO[bytes]) -> None:
-        for line in stream:
+    def _close_log(self) -> None:
+        self._log_end.close()
+        self._log.close()
+
+    def _read_events(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
             try:
                 event = json.loads(line)
             except ValueError:  # a library that prints
-                self._log += line
+                self._log_end.write(line)
                 continue
             self._events.put(event if isinstance(event, dict) else {"event": str(event)})
         self._events.put(None)
-
-    def _read_log(self, stream: IO[bytes]) -> None:
-        while chunk := stream.read1(65536):  # type: ignore[attr-defined]
-            self._log += chunk
-            if len(self._log) > 4 * LOG_BYTES_MAX:
-                del self._log[:-LOG_BYTES_MAX]
-
-
-def _start_thread(function: Any, stream: IO[bytes] | None) -> threading.Thread:
-    thread = threading.Thread(target=function, args=(stream,), daemon=True)
-    thread.start()
-    return thread
