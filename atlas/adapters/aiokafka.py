@@ -21,31 +21,18 @@ from atlas.adapters.adapter import (
     main,
     mapped,
 )
-from atlas.adapters.kafka_python import (
+from atlas.adapters.kafka_python_names import (
+    ADMIN,
     CONSUMER,
+    PRODUCER,
     connection_settings,
     records_of,
     topic_partitions,
 )
 from atlas.adapters.loop_thread import LoopThread
 
-_PRODUCER = {
-    "idempotent": "enable_idempotence",
-    "compression": "compression_type",
-    **{
-        name: name
-        for name in (
-            "acks",
-            "transactional_id",
-            "transaction_timeout_ms",
-            "request_timeout_ms",
-            "linger_ms",
-            "retry_backoff_ms",
-            "metadata_max_age_ms",
-        )
-    },
-}
-_ADMIN = {name: name for name in ("request_timeout_ms", "retry_backoff_ms", "metadata_max_age_ms")}
+_LACKED = ("delivery_timeout_ms", "max_in_flight", "retries")
+_PRODUCER = {name: own for name, own in PRODUCER.items() if name not in _LACKED}
 _ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 _CALL_MS = 5_000
 _FORGET_S = 0.3
@@ -240,7 +227,7 @@ class AioKafkaAdapter(Adapter):
     def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create and start an admin client."""
         access = connection_settings(settings)
-        known, ignored = mapped(settings, _ADMIN)
+        known, ignored = mapped(settings, ADMIN)
 
         async def start() -> None:
             admin = aiokafka.admin.AIOKafkaAdminClient(

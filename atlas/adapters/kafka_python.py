@@ -5,7 +5,7 @@ import functools
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import kafka
@@ -17,50 +17,15 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from atlas.adapters.adapter import Adapter, Failure, UnsupportedError, main, mapped
+from atlas.adapters.kafka_python_names import (
+    ADMIN,
+    CONSUMER,
+    PRODUCER,
+    connection_settings,
+    records_of,
+    topic_partitions,
+)
 
-SECURITY = {
-    "mechanism": "sasl_mechanism",
-    "username": "sasl_plain_username",
-    "password": "sasl_plain_password",
-}
-CONSUMER = {
-    "group": "group_id",
-    "instance_id": "group_instance_id",
-    "isolation": "isolation_level",
-    "auto_commit": "enable_auto_commit",
-    **{
-        name: name
-        for name in (
-            "auto_offset_reset",
-            "session_timeout_ms",
-            "heartbeat_interval_ms",
-            "fetch_max_wait_ms",
-            "request_timeout_ms",
-            "retry_backoff_ms",
-            "metadata_max_age_ms",
-        )
-    },
-}
-_PRODUCER = {
-    "idempotent": "enable_idempotence",
-    "compression": "compression_type",
-    "max_in_flight": "max_in_flight_requests_per_connection",
-    **{
-        name: name
-        for name in (
-            "acks",
-            "transactional_id",
-            "transaction_timeout_ms",
-            "delivery_timeout_ms",
-            "request_timeout_ms",
-            "linger_ms",
-            "retries",
-            "retry_backoff_ms",
-            "metadata_max_age_ms",
-        )
-    },
-}
-_ADMIN = {name: name for name in ("request_timeout_ms", "retry_backoff_ms", "metadata_max_age_ms")}
 _ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 # Older releases lack some.
 _PRODUCER_KEYS = kafka.KafkaProducer.DEFAULT_CONFIG
@@ -69,43 +34,8 @@ _FORGET_S = 0.5
 _ERROR = re.compile(r"\[Error (-?\d+)\] \w+:? ?(.*)", re.DOTALL)
 
 
-def connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Take `security` from the settings; return it as kafka-python and aiokafka name it."""
-    security = settings.pop("security", None)
-    if not security:
-        return {}
-    return {
-        "security_protocol": "SASL_PLAINTEXT",
-        **{SECURITY[name]: value for name, value in security.items()},
-    }
-
-
-def records_of(batches: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """Return the messages of a poll of kafka-python or aiokafka."""
-    return [
-        {
-            "topic": message.topic,
-            "partition": message.partition,
-            "offset": message.offset,
-            "key": _text(message.key),
-            "value": _text(message.value),
-        }
-        for messages in batches.values()
-        for message in messages
-    ]
-
-
-def topic_partitions(kind: Callable[[str, int], Any], assign: Mapping[str, Any]) -> list[Any]:
-    """Return the partitions of an assignment as the library has them."""
-    return [kind(topic, int(index)) for topic, indexes in assign.items() for index in indexes]
-
-
 def _known_to(keys: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
     return {name: key for name, key in names.items() if key in keys}
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="replace")
 
 
 class KafkaPythonAdapter(Adapter):
@@ -138,7 +68,7 @@ class KafkaPythonAdapter(Adapter):
     def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create a producer; the delivery timeout also bounds how long `send` may block."""
         access = connection_settings(settings)
-        known, ignored = mapped(settings, _known_to(_PRODUCER_KEYS, _PRODUCER))
+        known, ignored = mapped(settings, _known_to(_PRODUCER_KEYS, PRODUCER))
         if "transactional_id" in ignored:
             raise UnsupportedError
         if "delivery_timeout_ms" in settings:
@@ -254,7 +184,7 @@ class KafkaPythonAdapter(Adapter):
     def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create an admin client."""
         access = connection_settings(settings)
-        known, ignored = mapped(settings, _ADMIN)
+        known, ignored = mapped(settings, ADMIN)
         self.handles[id] = kafka.admin.KafkaAdminClient(
             bootstrap_servers=self.bootstrap, **known, **access
         )

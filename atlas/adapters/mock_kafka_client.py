@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import structlog
 
 from atlas.adapters.adapter import Adapter, Failure, UnansweredError, main, mapped
+from atlas.adapters.kafka_python_names import PRODUCER
 from atlas.adapters.loop_thread import LoopThread
 from client import Producer, ProducerSettings, open_admin
 from client.admin import Admin
@@ -26,25 +27,6 @@ from client.security import Security, security_of
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import RETRIABLE_ERRORS
 
-_PRODUCER = {
-    "idempotent": "enable_idempotence",
-    "compression": "compression_type",
-    "max_in_flight": "max_in_flight_requests_per_connection",
-    **{
-        name: name
-        for name in (
-            "acks",
-            "transactional_id",
-            "transaction_timeout_ms",
-            "delivery_timeout_ms",
-            "request_timeout_ms",
-            "linger_ms",
-            "retries",
-            "retry_backoff_ms",
-            "metadata_max_age_ms",
-        )
-    },
-}
 _CALL_MS = 5_000
 _ADMIN_MS = 3_000
 
@@ -80,7 +62,7 @@ class MockKafkaClientAdapter(Adapter):
         """Create a producer; it waits for calls as long as for deliveries."""
         timeout_ms = settings.get("delivery_timeout_ms", _CALL_MS)
         security = _security(settings.pop("security", None))
-        known, ignored = mapped(settings, _PRODUCER)
+        known, ignored = mapped(settings, PRODUCER)
         if known.get("acks", -1) != -1:
             known.setdefault("enable_idempotence", False)
         known["max_block_ms"] = timeout_ms
