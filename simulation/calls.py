@@ -6,10 +6,14 @@ each Fetch of an idle client, and asyncio's ask for the debug mode and keep a tr
 
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from simulation.event_loop import SimulatedLoop
+
+class LoopOfTimers(Protocol):
+    """What a timer needs of its loop."""
+
+    def note_cancelled(self) -> None:
+        """Count a timer that was cancelled and still waits."""
 
 
 class SimulatedCall:
@@ -47,7 +51,7 @@ class SimulatedTimer(SimulatedCall):
     # All of it is here: most calls of a run are timers.
     def __init__(
         self,
-        loop: "SimulatedLoop",
+        loop: LoopOfTimers,
         when_s: float,
         callback: Callable[..., object],
         args: tuple[Any, ...],
@@ -58,7 +62,7 @@ class SimulatedTimer(SimulatedCall):
         self.context = copy_context() if context is None else context
         self.is_cancelled = False
         self._when_s = when_s
-        self.loop: SimulatedLoop | None = loop
+        self.loop: LoopOfTimers | None = loop
         """The loop, until the time has come."""
 
     def when(self) -> float:

@@ -63,7 +63,7 @@ class Loader(importlib.machinery.SourcelessFileLoader):
         """Return what `importlib.resources` asks for the files of a package."""
         from archived_resources import Reader  # noqa: PLC0415 - few need it
 
-        return Reader(_inside(os.path.dirname(self.path)))
+        return Reader(sys.modules[__name__], _inside(os.path.dirname(self.path)))
 
 
 class Finder:
