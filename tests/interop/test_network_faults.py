@@ -1,7 +1,7 @@
 """Real clients whose connections end badly or are slow: they go on, and nothing is lost or doubled.
 
-The clock of the brokers stands still, so that a slow response never arrives: the client gives its
-request up after a time of its own.
+The clock of the brokers stands still, so that a slow response never arrives: the client ends its
+request by its timeout.
 """
 
 import gc

@@ -400,7 +400,7 @@ async def _keep_processor(world: SimulatedWorld, partition: int, ends: list[str]
 async def _processor(world: SimulatedWorld, partition: int, most: int, ends: list[str]) -> None:
     """Copy records in transactions until an error ends it, as a program that is restarted.
 
-    An end by an error without a type of its own goes into `ends`.
+    An end by an error that has no other type goes into `ends`.
     """
     producer = AIOKafkaProducer(
         bootstrap_servers=world.bootstrap_servers,
