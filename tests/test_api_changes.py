@@ -11,6 +11,7 @@ import pytest
 from scripts import api_changes
 from scripts.openapi_changes import breaking_changes as openapi_breaking_changes
 
+pytestmark = pytest.mark.slow
 STUB = "python_api.pyi"
 
 

@@ -12,6 +12,8 @@ from broker.routes import ROUTES
 from protocol.messages import schema_versions
 from scripts import api_reference, coverage_table, openapi_snapshot
 
+# Each process that runs one of them parses every file.
+pytestmark = pytest.mark.xdist_group("layout")
 ROOT = Path(__file__).parent.parent
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 PACKAGES = (
@@ -193,6 +195,7 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_module_imports_a_private_name_of_another() -> None:
     """Ruff's SLF001 sees an attribute of another object that begins with an underscore."""
     found = [
@@ -237,6 +240,7 @@ def test_files_and_functions_stay_readable() -> None:
     assert too_long == []
 
 
+@pytest.mark.slow
 def test_only_shells_do_io_and_read_the_clock() -> None:
     found = []
     for path in SOURCES:

@@ -4,6 +4,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).parent.parent / "scripts" / "pip-progress"
 
 

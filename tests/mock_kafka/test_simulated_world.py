@@ -137,6 +137,7 @@ async def test_a_test_runs_with_each_seed(world: SimulatedWorld, tmp_path: objec
     assert world.random.random() != world.random.random()
 
 
+@pytest.mark.slow
 def test_pytest_repeats_one_seed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

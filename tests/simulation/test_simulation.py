@@ -7,7 +7,7 @@ from tests.simulation.replay import digests_under_hash_seeds
 from tests.simulation.world import World
 
 SEEDS_PER_TEST = 10
-FAST_SEEDS = 50
+FAST_SEEDS = 20
 """Worlds of lower seeds run in the fast tier too."""
 
 

@@ -344,6 +344,7 @@ def lose(client: Client) -> None:
     client.connection.lose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [wake, lose])
 def test_a_request_that_waited_leaves_no_work_for_the_garbage_collector(
     end: Callable[[Client], None],

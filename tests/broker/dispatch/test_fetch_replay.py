@@ -382,6 +382,7 @@ def test_a_client_that_is_gone_waits_no_longer() -> None:
     assert (len(log.waiters), len(made.broker.cluster.timers)) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_waiting", [False, True])
 def test_a_connection_that_is_lost_leaves_no_work_for_the_garbage_collector(
     is_waiting: bool,

@@ -168,6 +168,7 @@ def test_share_groups_may_be_off() -> None:
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
+@pytest.mark.slow
 def test_a_fetch_that_waited_leaves_no_work_for_the_garbage_collector() -> None:
     driver = joined()
     driver.acquire(1)
