@@ -148,7 +148,9 @@ def test_as_many_events_are_due_in_an_interval_as_the_integral_of_the_rate(
     expected = integral(pieces, -10, 10)
     assume(expected)
     [count] = schedule.event_counts(plan)
-    assert count == max(1, round(expected))
+    # The sum of floats may be a hair beside a half, where Python rounds the other way.
+    assert count >= 1
+    assert abs(count - max(1, expected)) < 0.5 + 1e-6
     times_s = np.array(columns(plan, range(count))["t_us"]) / 1e6
     begin_s, stop_s = plan.span_s(tenant)
     assert begin_s <= times_s.min()
