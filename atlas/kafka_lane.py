@@ -39,7 +39,7 @@ class KafkaLane(Lane):
     def _prepared_run(self, experiment: Experiment) -> Run:
         """Bring Kafka into the situation."""
         servers = self.target.client_servers(experiment.situation)
-        adapter = self._running_adapter()
+        adapter = self._warm_adapter(experiment.situation.workload)
         self.target.prepare(experiment.situation)
         return _KafkaRun(self.target, servers, adapter, experiment)
 

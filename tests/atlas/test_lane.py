@@ -1,12 +1,13 @@
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from atlas import clients
+from atlas.adapter_process import AdapterProcess
 from atlas.clients import Client, StartCommand
 from atlas.experiment import Experiment, Result
 from atlas.lane import Lane, seen_request
@@ -154,3 +155,24 @@ def test_times_of_requests_are_since_the_beginning() -> None:
     seen = seen_request(request, 10_000, "main")
     assert (seen.at_ms, seen.latency_ms) == (250, 1.5)
     assert seen.errors == ("NOT_LEADER_OR_FOLLOWER",)
+
+
+def test_a_process_that_warms_up_has_run_the_workload_before(
+    lanes: Lanes, monkeypatch: Patch
+) -> None:
+    asked: list[str] = []
+    write = AdapterProcess.write
+
+    def keep(adapter: AdapterProcess, command: Mapping[str, Any]) -> None:
+        asked.append(command["command"])
+        write(adapter, command)
+
+    monkeypatch.setattr(AdapterProcess, "write", keep)
+    lane = lanes.setdefault("warm", Lane(scripted("deliver")._replace(warms_up=True)))
+    counts = []
+    for _ in range(2):
+        asked.clear()
+        result = lane.run(Experiment("scripted", situation(), limit_s=10.0))
+        assert [command.name for command in result.observation.commands].count("producer") == 1
+        counts.append(asked.count("producer"))
+    assert counts == [2, 1]

@@ -9,10 +9,10 @@ from atlas.adapter_process import AdapterProcess
 from atlas.clients import CLIENTS
 from atlas.clusters import prepare
 from atlas.steps import GROUP
+from atlas.warm_up import plain
 from mock_kafka import MockKafka
 from scenarios.maven import CannotRunError
 from tests.atlas.adapters.adapter_driver import AdapterDriver
-from tests.atlas.plain_runs import situation
 
 pytestmark = pytest.mark.interop
 
@@ -231,7 +231,7 @@ def test_a_share_group_acknowledges(
     driver: AdapterDriver, kafka: MockKafka, library: Library
 ) -> None:
     kafka.reset()
-    prepare(kafka, situation("share", records={"orders": 1}), 0)
+    prepare(kafka, plain("share", records={"orders": 1}), 0)
     settings = {"group": GROUP, "fetch_max_wait_ms": 50}
     opened = driver.run("share_consumer", id="s", settings=settings, topics=["orders"])
     if not library.shares:

@@ -5,7 +5,8 @@ import pytest
 
 from atlas.lane import Lane
 from atlas.situation import Topic
-from tests.atlas.plain_runs import run, situation
+from atlas.warm_up import plain
+from tests.atlas.plain_runs import run
 
 pytestmark = pytest.mark.interop
 
@@ -39,7 +40,7 @@ def lane(request: pytest.FixtureRequest) -> Iterator[Lane]:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_all_adapters_have_the_calls_of_admin_clients(lane: Lane, call: str) -> None:
-    given = situation(
+    given = plain(
         "admin",
         arguments={"call": call, **CALLS[call]},
         topics={"orders": Topic()},
@@ -56,7 +57,7 @@ def test_all_adapters_have_the_calls_of_admin_clients(lane: Lane, call: str) -> 
 def test_errors_of_futures_are_those_of_the_library() -> None:
     lane = Lane("confluent-kafka")
     try:
-        given = situation("create_topic", arguments={"topic": "orders"})
+        given = plain("create_topic", arguments={"topic": "orders"})
         seen = run(lane, given).manners
     finally:
         lane.close()
