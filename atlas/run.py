@@ -66,6 +66,7 @@ class Run(ABC):
         self.has_crashed = False
         self.began_ms = clock.now_ms()
         self.started_ms = clock.wall_ms()
+        self._healing_ms = 0
 
     # Commands --------------------------------------------------------------------------------
 
@@ -105,7 +106,9 @@ class Run(ABC):
             return self._look(step.arguments["group"])
         if step.name == HEAL:
             self._marks = Marks(self._request_number())
+            began_ms = clock.now_ms()
             self._heal()
+            self._healing_ms = clock.now_ms() - began_ms
         if "topic" in step.arguments:
             topic, value = step.arguments["topic"], step.arguments["value"]
             for partition in range(self.session.partitions.get(topic, 1)):
@@ -120,7 +123,9 @@ class Run(ABC):
         sent_ms = max(float(begun - self.began_ms), self._last_ended_ms)
         command = Command(number, step.name, step.arguments, step.phase, sent_ms)
         limit_ms = (step.timeout_ms or _AT_ONCE_MS) + GRACE_MS
-        left_ms = self.began_ms + self._experiment.limit_s * 1000 - begun
+        # A broker that starts again takes its time, which is not the client's.
+        limit_end_ms = self.began_ms + self._healing_ms + self._experiment.limit_s * 1000
+        left_ms = limit_end_ms - begun
         give_up_ms = begun + min(limit_ms, left_ms)
         self.adapter.write({"n": number, "command": step.name, **step.arguments})
         while (wait_ms := give_up_ms - clock.now_ms()) > 0:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from atlas import clients
+from atlas import clients, clusters
 from atlas.adapter_process import AdapterProcess
 from atlas.clients import Client, StartCommand
 from atlas.experiment import Experiment, Result
 from atlas.lane import Lane, seen_request
 from atlas.situation import Advance, Expectation, NthRequest, Situation, Topic
-from mock_kafka import Request
+from client import clock
+from mock_kafka import MockKafka, Request
 
 ROOT = Path(__file__).parents[2]
 
@@ -176,3 +177,18 @@ def test_a_process_that_warms_up_has_run_the_workload_before(
         assert [command.name for command in result.observation.commands].count("producer") == 1
         counts.append(asked.count("producer"))
     assert counts == [2, 1]
+
+
+def test_a_cluster_that_needs_long_to_be_healthy_takes_no_time_of_the_client(
+    lanes: Lanes, monkeypatch: Patch
+) -> None:
+    late_ms = [0]
+    now_ms = clock.now_ms
+    monkeypatch.setattr(clock, "now_ms", lambda: now_ms() + late_ms[0])
+
+    def heal_slowly(cluster: MockKafka) -> None:
+        clusters.heal(cluster)
+        late_ms[0] += 60_000
+
+    monkeypatch.setattr("atlas.lane.heal", heal_slowly)
+    assert run("deliver", lanes, monkeypatch).manners.usable is True
