@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from atlas.adapter_process import AdapterProcess
@@ -9,6 +10,7 @@ from atlas.cell import cell
 from atlas.clients import CLIENTS, Client
 from atlas.clusters import ADVANCE, Clusters, has_happened, heal, prepare
 from atlas.data_verdict import data_verdict
+from atlas.delegation_token import with_token
 from atlas.experiment import (
     Experiment,
     Phase,
@@ -104,7 +106,8 @@ class Lane:
         adapter = self._warm_adapter(experiment.situation.workload)
         cluster = self._clusters.ready(experiment.situation)
         prepare(cluster, experiment.situation, experiment.seed)
-        return _MockRun(cluster, adapter, experiment)
+        situation = with_token(experiment.situation, cluster.bootstrap_servers)
+        return _MockRun(cluster, adapter, replace(experiment, situation=situation))
 
     def _warm_adapter(self, workload: str) -> AdapterProcess:
         """Return the adapter; if its client warms up, it has run the workload before."""

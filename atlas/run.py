@@ -21,6 +21,8 @@ from client import clock
 
 GRACE_MS = 1_500
 """How much longer than a call may take the lane waits for the event that ends it."""
+DELEGATION_TOKENS = "delegation_tokens"
+"""What an adapter has in `supports` if its library authenticates with them (KIP-48)."""
 _AT_ONCE_MS = 1_000
 _BEGIN_MS = 5_000
 _EXIT_S = 1.0
@@ -122,6 +124,12 @@ class Run(ABC):
         # The two clocks differ by the time of a message: no command is sent before the last ended.
         sent_ms = max(float(begun - self.began_ms), self._last_ended_ms)
         command = Command(number, step.name, step.arguments, step.phase, sent_ms)
+        if self._lacks_tokens(step):
+            values = {"ignored": ["token_auth"]}
+            self._commands.append(
+                replace(command, outcome="unsupported", ended_ms=sent_ms, values=values)
+            )
+            return Reply(number, "unsupported", values)
         limit_ms = (step.timeout_ms or _AT_ONCE_MS) + GRACE_MS
         # A broker that starts again takes its time, which is not the client's.
         limit_end_ms = self.began_ms + self._healing_ms + self._experiment.limit_s * 1000
@@ -147,6 +155,14 @@ class Run(ABC):
                 command = replace(command, outcome="ended")
         self._commands.append(command)
         return Reply(number, command.outcome, command.values)
+
+    def _lacks_tokens(self, step: Step) -> bool:
+        """Return whether it needs delegation tokens and the library has none.
+
+        It is not asked then: with the id of a token as a user name it would try in vain.
+        """
+        needs_token = step.arguments.get("settings", {}).get("token_auth", False)
+        return needs_token and DELEGATION_TOKENS not in self.adapter.ready.get("supports", ())
 
     def _at_ms(self, event: Mapping[str, Any]) -> float:
         return float(event["at_ms"]) - self._offset_ms
