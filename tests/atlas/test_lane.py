@@ -126,6 +126,12 @@ def test_a_command_without_a_method_is_unsupported(lanes: Lanes, monkeypatch: Pa
     assert (result.cell, result.reasons) == ("unsupported", ("it has no admin",))
 
 
+def test_a_client_without_tokens_is_not_asked(lanes: Lanes, monkeypatch: Patch) -> None:
+    result = run("deliver", lanes, monkeypatch, situation(arguments={"token_auth": True}))
+    assert (result.cell, result.reasons) == ("unsupported", ("it has no setting token_auth",))
+    assert result.observation.requests == ()
+
+
 def test_a_rule_that_fires_on_nothing_did_not_happen(lanes: Lanes, monkeypatch: Patch) -> None:
     given = situation(faults=({"api": "Produce", "error": "UNKNOWN_SERVER_ERROR"},))
     result = run("deliver", lanes, monkeypatch, given)
