@@ -159,7 +159,7 @@ class Run(ABC):
     def _lacks_tokens(self, step: Step) -> bool:
         """Return whether it needs delegation tokens and the library has none.
 
-        It is not asked then: with the id of a token as a user name it would try in vain.
+        It is not asked then: with the id of a token as a user name it would not succeed.
         """
         needs_token = step.arguments.get("settings", {}).get("token_auth", False)
         return needs_token and DELEGATION_TOKENS not in self.adapter.ready.get("supports", ())

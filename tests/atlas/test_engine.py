@@ -33,11 +33,11 @@ class FakeLane:
 
 class FakeLanes:
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.lent: list[str] = []
 
     @contextmanager
     def lane(self, client: str) -> Iterator[Any]:
-        self.asked.append(client)
+        self.lent.append(client)
         yield FakeLane(client)
 
 
@@ -54,11 +54,11 @@ def planned(client: str, seed: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the lanes; the clients that were asked for one."""
+def lent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace the lanes, and return the clients for which one was lent."""
     lanes = FakeLanes()
     monkeypatch.setattr(engine, "_lanes", lambda _count: lanes)
-    return lanes.asked
+    return lanes.lent
 
 
 def rows_of(tmp_path: Path, folder: str) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def rows_of(tmp_path: Path, folder: str) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("lent")
 def test_a_task_writes_a_row_for_each_experiment_and_request(tmp_path: Path) -> None:
     storage = Storage(str(tmp_path))
     experiments = [planned("kafka-python", 1), planned("kafka-python", 2), planned("broken", 1)]
@@ -85,17 +85,17 @@ def test_a_task_writes_a_row_for_each_experiment_and_request(tmp_path: Path) -> 
 
 
 def test_a_task_that_has_written_its_rows_runs_nothing_again(
-    asked: list[str], tmp_path: Path
+    lent: list[str], tmp_path: Path
 ) -> None:
     storage = Storage(str(tmp_path))
     experiments = [planned("kafka-python", 1), planned("kafka-python", 2)]
     for _ in range(2):
         assert run_task(experiments, storage, 2) == (2, [])
-    assert len(asked) == 2
+    assert len(lent) == 2
     assert len(rows_of(tmp_path, EXPERIMENTS)) == 2
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("lent")
 def test_an_experiment_that_this_machine_can_not_run_has_no_row(tmp_path: Path) -> None:
     storage = Storage(str(tmp_path))
     experiments = [planned("absent", 1), planned("kafka-python", 1), planned("kafka-python", 2)]
@@ -126,7 +126,7 @@ class FakeTasks:
         return [row for done in self._task(iter(batches)) for row in done.to_pylist()]
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("lent")
 def test_a_run_counts_its_experiments_and_what_could_not_be_run(tmp_path: Path) -> None:
     tasks: Any = FakeTasks([[planned("kafka-python", 1)], [], [planned("absent", 1)]])
     done = run_matrix(tasks, Storage(str(tmp_path)), 2)

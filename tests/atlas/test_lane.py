@@ -167,21 +167,21 @@ def test_times_of_requests_are_since_the_beginning() -> None:
 def test_a_process_that_warms_up_has_run_the_workload_before(
     lanes: Lanes, monkeypatch: Patch
 ) -> None:
-    asked: list[str] = []
+    names: list[str] = []
     write = AdapterProcess.write
 
     def keep(adapter: AdapterProcess, command: Mapping[str, Any]) -> None:
-        asked.append(command["command"])
+        names.append(command["command"])
         write(adapter, command)
 
     monkeypatch.setattr(AdapterProcess, "write", keep)
     lane = lanes.setdefault("warm", Lane(scripted("deliver")._replace(warms_up=True)))
     counts = []
     for _ in range(2):
-        asked.clear()
+        names.clear()
         result = lane.run(Experiment("scripted", situation(), limit_s=10.0))
         assert [command.name for command in result.observation.commands].count("producer") == 1
-        counts.append(asked.count("producer"))
+        counts.append(names.count("producer"))
     assert counts == [2, 1]
 
 
