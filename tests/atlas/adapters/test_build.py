@@ -29,11 +29,12 @@ class Library(NamedTuple):
     has_group_protocol: bool = True
     shares: bool = False
     has_streams: bool = False
+    has_tokens: bool = False
 
 
-_JAVA = Library("RecordTooLargeException", has_group_protocol=True, shares=True)
+_JAVA = Library("RecordTooLargeException", has_group_protocol=True, shares=True, has_tokens=True)
 LIBRARIES = {
-    "franz-go": Library("MESSAGE_TOO_LARGE", sends_offsets=False, shares=True),
+    "franz-go": Library("MESSAGE_TOO_LARGE", sends_offsets=False, shares=True, has_tokens=True),
     "sarama": Library("KError(10)", "unknown", has_positions=False, has_group_protocol=False),
     "kafka-go": Library(
         "Message Size Too Large", is_idempotent=False, has_positions=False, has_group_protocol=False
@@ -120,6 +121,7 @@ def test_it_says_what_it_is(process: AdapterProcess, name: str, library: Library
     supports |= {"group_protocol_consumer"} if library.has_group_protocol else set()
     supports |= {"share"} if library.shares else set()
     supports |= {"streams"} if library.has_streams else set()
+    supports |= {"delegation_tokens"} if library.has_tokens else set()
     assert set(process.ready["supports"]) == supports
 
 
