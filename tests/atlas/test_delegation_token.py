@@ -60,8 +60,9 @@ def test_a_broker_without_a_key_creates_none() -> None:
 def test_a_token_that_the_broker_does_not_know_is_an_error(
     kafka: MockKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = [messages.DescribeDelegationTokenRequest.DescribeDelegationTokenOwner("User", "bob")]
     request = messages.DescribeDelegationTokenRequest
+    owner = request.DescribeDelegationTokenOwner
+    nobody = [owner(principal_type="User", principal_name="bob")]
     monkeypatch.setattr(
         "atlas.delegation_token.messages.DescribeDelegationTokenRequest",
         lambda owners: request(owners=nobody),

@@ -222,10 +222,10 @@ def compare(
             except (AssertionError, subprocess.TimeoutExpired) as error:
                 # This Kafka did not start; the others may.
                 seen_pairs = {(pair.client, pair.situation) for pair in pairs}
-                for client, one in product(present, chosen):
-                    if (client, one.id) not in seen_pairs:
+                for client, situation in product(present, chosen):
+                    if (client, situation.id) not in seen_pairs:
                         reason = f"error: {error!r}"[:300]
-                        pairs.append(Pair(client, one.id, 0, None, None, reason))
+                        pairs.append(Pair(client, situation.id, 0, None, None, reason))
                         show(pairs[-1])
     finally:
         for one in lanes.values():
