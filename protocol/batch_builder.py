@@ -30,6 +30,8 @@ _NO_TIMESTAMP = -1
 _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
+pack_from_attributes = _FROM_ATTRIBUTES.pack
+"""Packs the fields of a `BatchHeader` from the attributes on."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_TIME_AT = HEADER_BYTES + 4
 _NO_HEADERS = b"\0"
@@ -111,7 +113,7 @@ class BatchBuilder:
             _NO_ID,
             self.record_count,
         )
-        return _with_crc(memoryview(buffer)[CRC_START:], 0, 0)
+        return with_crc(memoryview(buffer)[CRC_START:], 0, 0)
 
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -152,7 +154,7 @@ def uncompressed_batch(
     With a producer id and epoch it is a batch of their transaction.
     A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
     """
-    varints, parts = _VARINTS, [b""]  # the first one is for the header
+    varints, parts = VARINTS, [b""]  # the first one is for the header
     for offset_delta, (key, value) in enumerate(records):
         body = b"\0\0" + varints[offset_delta] + varints[len(key)] + key
         if value is None:
@@ -171,20 +173,23 @@ def uncompressed_batch(
         base_sequence, count,
     )
     # fmt: on
-    return _with_crc(b"".join(parts), base_offset, leader_epoch)
+    return with_crc(b"".join(parts), base_offset, leader_epoch)
 
 
 def empty_batch(offset_count: int, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
     """Return a batch without records that takes this many offsets, as compaction leaves it."""
     fields = (0, offset_count - 1, timestamp_ms, timestamp_ms, *_NO_PRODUCER, _NO_ID, 0)
-    return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
+    return with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
 
 
-def _with_crc(checked: bytes | memoryview, base_offset: int, leader_epoch: int) -> bytes:
-    """Return a batch from its attributes on with the fields before them."""
-    batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
-    before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
-    return before + checked
+def with_crc(
+    checked: bytes | memoryview, base_offset: int, leader_epoch: int, payload: bytes = b""
+) -> bytes:
+    """Return a batch from its attributes on, and then `payload`, with the fields before them."""
+    batch_length = len(checked) + len(payload) + CRC_START - LOG_OVERHEAD_BYTES
+    crc = crc32c(payload, crc32c(checked)) if payload else crc32c(checked)
+    before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc)
+    return b"".join((before, checked, payload)) if payload else before + checked
 
 
 class _Varints(dict[int, bytes]):
@@ -200,5 +205,6 @@ class _Varints(dict[int, bytes]):
         return bytes(out)
 
 
-_VARINTS = _Varints()
-_VARINTS.update((number, _VARINTS[number]) for number in range(1024))
+VARINTS = _Varints()
+"""Numbers from 0 on as varints with zigzag encoding."""
+VARINTS.update((number, VARINTS[number]) for number in range(1024))

@@ -288,7 +288,9 @@ class Cluster:
         """Add one partition per assignment to a topic; the assignments were checked before."""
         alive_ids = self.alive_broker_ids()
         config, timers = self.config, self.timers
-        topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
+        topic.partitions += new_partitions(
+            topic, assignments, made, alive_ids, config, timers, self.freed
+        )
         self.groups.table.note_topic_change(topic.name)
 
     @may_pause

@@ -59,6 +59,9 @@ class PartitionLog:
         "waiters",
     )
 
+    keeps_records = True
+    """Whether what is appended is stored, and nothing else can be read."""
+
     def __init__(self) -> None:
         self._batches: list[bytes] = []
         self.log_start_offset = 0
