@@ -21,7 +21,7 @@ class DiscardingLog(PartitionLog):
         super().__init__()
 
     @property
-    def log_start_offset(self) -> int:  # type: ignore[override]
+    def log_start_offset(self) -> int:
         """The high watermark, which may be moved when nothing is appended."""
         return self.high_watermark
 

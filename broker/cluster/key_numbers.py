@@ -22,7 +22,8 @@ def number_drawer(distribution: Distribution) -> Draw:
             return lambda random, number: [random.randrange(count) for _ in range(number)]
         case Distribution("zipf", (int(count), exponent)):
             return Zipf(count, exponent).draw
-    raise AssertionError(f"keys are not drawn: {distribution}")
+        case _:
+            raise AssertionError(f"keys are not drawn: {distribution}")
 
 
 class Zipf:

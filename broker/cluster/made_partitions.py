@@ -14,7 +14,7 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
-from broker.config.synthetic_keys import LOG_RECORDS, STORED
+from broker.config.synthetic_keys import STORED
 from broker.timers import Timers
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
 
@@ -106,7 +106,7 @@ def new_partitions(
     made_of = len(topic.partitions), assignments, alive_ids, config
     fits = made is not None and made.fits(*made_of)
     partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
-    if topic.config[LOG_RECORDS] != STORED:
+    if topic.config["log.records"] != STORED:
         _replace_logs(topic, partitions, freed)
     for partition in partitions:
         if len(partition.isr) < len(partition.replicas):
@@ -133,7 +133,9 @@ def _replace_logs(
             partition.log = DiscardingLog(partial(freed, partition))
         return
     first = topic.partitions[0].log if topic.partitions else None
-    is_known = isinstance(first, SyntheticLog)
-    records = first.records if is_known else SyntheticRecords(topic.name, topic.config)
+    if isinstance(first, SyntheticLog):
+        records = first.records
+    else:
+        records = SyntheticRecords(topic.name, topic.config)
     for partition in partitions:
         partition.log = SyntheticLog(records, partition.partition_index)

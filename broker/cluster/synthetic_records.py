@@ -26,7 +26,7 @@ TIMESTAMP_MAX = 2**63 - 1
 COUNTER_DIGITS = 19
 """Digits of a key that counts: those of the largest offset."""
 _LETTERS = bytes(65 + number % 26 for number in range(256))
-"""Values are of capital letters, as those of kafka-producer-perf-test, so they can be compressed."""
+"""Values are capital letters, as those of kafka-producer-perf-test: they can be compressed."""
 
 
 class SyntheticRecords:
@@ -37,7 +37,7 @@ class SyntheticRecords:
         self.start_offset: Final[int] = config["synthetic.log.start.offset"]
         self.end_offset: Final[int] = config["synthetic.log.end.offset"]
         self.batch_records: Final[int] = config["synthetic.batch.records"]
-        self._first_number = self.start_offset // self.batch_records
+        self._first_number: int = self.start_offset // self.batch_records
         values = value_distribution(config["synthetic.value.bytes"])
         keys = key_distribution(config["synthetic.key"])
         assert values is not None  # checked by the configuration
@@ -46,12 +46,13 @@ class SyntheticRecords:
         batch_bytes = max(1, int(self.batch_records * mean_bytes(values)))
         distinct_max = max(1, KEPT_BYTES_MAX // batch_bytes)
         self._distinct: int = min(config["synthetic.distinct.batches"], distinct_max)
-        self._seed = f"{config['synthetic.seed']} {topic_name}"
+        seed: int = config["synthetic.seed"]
+        self._seed = f"{seed} {topic_name}"
         self._key_bytes, self._new_keys = _keys_of(keys, self._seed)
         self._codec = COMPRESSION_NAMES.index(config["synthetic.compression.type"])
         self._base_timestamp_ms: int = config["synthetic.base.timestamp.ms"]
         self._records_per_s: int = config["synthetic.records.per.second"]
-        self._deltas_ms = [
+        self._deltas_ms: list[int] = [
             index * 1000 // self._records_per_s for index in range(self.batch_records)
         ]
         self._templates: dict[tuple[int, int], BatchTemplate] = {}
@@ -61,7 +62,7 @@ class SyntheticRecords:
         """Return what the first `count` records of a batch are made of."""
         shift = self._shifts.get(partition_index)
         if shift is None:
-            shift = Random(f"{self._seed} {partition_index}").randrange(self._distinct)
+            shift = _seeded(f"{self._seed} {partition_index}").randrange(self._distinct)
             self._shifts[partition_index] = shift
         key = (number + shift) % self._distinct, count
         template = self._templates.get(key)
@@ -94,10 +95,11 @@ class SyntheticRecords:
         records_before = (number - self._first_number) * self.batch_records
         passed_ms = records_before * 1000 // self._records_per_s
         # 2^62 records at one per second last longer than a timestamp can say.
-        return min(self._base_timestamp_ms + passed_ms, TIMESTAMP_MAX - self._deltas_ms[-1])
+        latest_ms = TIMESTAMP_MAX - self._deltas_ms[-1]
+        return min(self._base_timestamp_ms + passed_ms, latest_ms)
 
     def _make(self, index: int, count: int) -> BatchTemplate:
-        random = Random(f"{self._seed} values {index}")
+        random = _seeded(f"{self._seed} values {index}")
         sizes = _sizes(self._value_sizes, random, self.batch_records)
         letters = random.randbytes(sum(sizes)).translate(_LETTERS)
         values, start = [], 0
@@ -106,6 +108,10 @@ class SyntheticRecords:
             start += size
         deltas_ms = self._deltas_ms[:count]
         return BatchTemplate(values, deltas_ms, key_bytes=self._key_bytes, codec=self._codec)
+
+
+def _seeded(seed: str) -> Random:
+    return Random(seed)  # noqa: S311 - the same numbers in every run
 
 
 def _sizes(distribution: Distribution, random: Random, count: int) -> list[int]:
@@ -117,7 +123,8 @@ def _sizes(distribution: Distribution, random: Random, count: int) -> list[int]:
             return [min(VALUE_BYTES_MAX, round(size)) for size in drawn]
         case Distribution("fixed", (int(size),)):
             return [size] * count
-    raise AssertionError(f"no sizes: {distribution}")
+        case _:
+            raise AssertionError(f"no sizes: {distribution}")
 
 
 _NewKeys = Callable[[int, int, int], list[bytes]]
@@ -136,7 +143,7 @@ def _keys_of(distribution: Distribution, seed: str) -> tuple[int | None, _NewKey
     digits = len(str(int(distribution.parameters[0]) - 1))
 
     def drawn(partition_index: int, base_offset: int, count: int) -> list[bytes]:
-        random = Random(f"{seed} keys {partition_index} {base_offset}")
+        random = _seeded(f"{seed} keys {partition_index} {base_offset}")
         return [b"%0*d" % (digits, number) for number in draw(random, count)]
 
     return digits, drawn

@@ -9,7 +9,7 @@ from broker.cluster.compaction import Compaction
 from broker.cluster.log_segments import SegmentSettings
 from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
-from broker.config.synthetic_keys import LOG_RECORDS, SYNTHETIC
+from broker.config.synthetic_keys import SYNTHETIC
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
 from protocol.records import COMPRESSION_NAMES, LOG_OVERHEAD_BYTES, RECORD_BYTES_MAX
@@ -183,7 +183,7 @@ class Topic:
 
     def __post_init__(self) -> None:
         self.is_internal = self.name in INTERNAL_TOPICS
-        self.is_synthetic = self.config[LOG_RECORDS] == SYNTHETIC
+        self.is_synthetic = self.config["log.records"] == SYNTHETIC
         self.is_read_only = self.is_internal or self.is_synthetic
         self.refresh_settings()
 

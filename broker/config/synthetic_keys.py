@@ -15,7 +15,6 @@ from broker.config.keys import CLUSTER_WIDE, INT, LONG, STRING, ConfigKey
 from broker.config.values import at_least, between, explained_by, one_of
 from protocol.records import COMPRESSION_NAMES
 
-LOG_RECORDS = "log.records"
 STORED, DISCARDED, SYNTHETIC = "stored", "discarded", "synthetic"
 """Values of `log.records`: what was produced, nothing, or records that are made when read."""
 ENDLESS = 1 << 62
@@ -119,7 +118,7 @@ _hidden = partial(ConfigKey, is_mock_only=True, is_internal=True)
 
 # fmt: off
 SYNTHETIC_KEYS: tuple[ConfigKey, ...] = (
-    _key(LOG_RECORDS,                    STRING, STORED,       one_of(STORED, DISCARDED, SYNTHETIC), "What the logs of the topic have: stored records of producers, none because they are discarded, or synthetic ones that are made when they are read."),
+    _key("log.records",                  STRING, STORED,       one_of(STORED, DISCARDED, SYNTHETIC), "What the logs of the topic have: stored records of producers, none because they are discarded, or synthetic ones that are made when they are read."),
     _key("synthetic.seed",               LONG,   0,            None,                         "Seed of the records of a synthetic topic, with its name and the partition."),
     _key("synthetic.log.start.offset",   LONG,   0,            between(0, ENDLESS),          "First offset of each partition of a synthetic topic."),
     _key("synthetic.log.end.offset",     LONG,   ENDLESS,      between(0, ENDLESS),          "Log end offset and high watermark of each partition of a synthetic topic."),
@@ -139,16 +138,16 @@ SYNTHETIC_NAMES = tuple(_DEFAULTS)
 
 def synthetic_problem(values: Mapping[str, Any]) -> str | None:
     """Return why parsed values of a topic contradict each other, or None."""
-    log_records = values.get(LOG_RECORDS, STORED)
+    log_records = values.get("log.records", STORED)
     if log_records != SYNTHETIC:
         lone = next((name for name in SYNTHETIC_NAMES[1:] if name in values), None)
-        return None if lone is None else f"{lone} needs {LOG_RECORDS}={SYNTHETIC}"
+        return None if lone is None else f"{lone} needs log.records={SYNTHETIC}"
     given = _DEFAULTS | {name: values[name] for name in SYNTHETIC_NAMES if name in values}
     start, end = given["synthetic.log.start.offset"], given["synthetic.log.end.offset"]
     if start > end:
         return f"synthetic.log.start.offset ({start}) > synthetic.log.end.offset ({end})"
     if "compact" in values.get("cleanup.policy", ()):
-        return f"cleanup.policy=compact is not for a topic with {LOG_RECORDS}={SYNTHETIC}"
+        return f"cleanup.policy=compact is not for a topic with log.records={SYNTHETIC}"
     distribution = value_distribution(given["synthetic.value.bytes"])
     assert distribution is not None  # checked as a value
     batch_records = given["synthetic.batch.records"]
