@@ -36,11 +36,11 @@ TOPICS: dict[str, dict[str, str]] = {
     "100 bytes": {},
     "100 bytes, keys that count": {"synthetic.key": "counter"},
     "1,000 bytes, batches of 1,000": {
-        "synthetic.value.bytes": "1000",
+        "synthetic.value.size": "1000",
         "synthetic.batch.records": "1000",
     },
     "lognormal, zstd": {
-        "synthetic.value.bytes": "lognormal(300,0.7)",
+        "synthetic.value.size": "lognormal(300,0.7)",
         "synthetic.compression.type": "zstd",
     },
 }

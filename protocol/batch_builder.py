@@ -31,7 +31,7 @@ _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
 pack_from_attributes = _FROM_ATTRIBUTES.pack
-"""Packs the fields of a `BatchHeader` from the attributes on."""
+"""Packs the fields of a `BatchHeader` behind the CRC."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_TIME_AT = HEADER_BYTES + 4
 _NO_HEADERS = b"\0"
@@ -113,7 +113,7 @@ class BatchBuilder:
             _NO_ID,
             self.record_count,
         )
-        return with_crc(memoryview(buffer)[CRC_START:], 0, 0)
+        return _with_crc(memoryview(buffer)[CRC_START:], 0, 0)
 
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -173,23 +173,20 @@ def uncompressed_batch(
         base_sequence, count,
     )
     # fmt: on
-    return with_crc(b"".join(parts), base_offset, leader_epoch)
+    return _with_crc(b"".join(parts), base_offset, leader_epoch)
 
 
 def empty_batch(offset_count: int, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
     """Return a batch without records that takes this many offsets, as compaction leaves it."""
     fields = (0, offset_count - 1, timestamp_ms, timestamp_ms, *_NO_PRODUCER, _NO_ID, 0)
-    return with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
+    return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
 
 
-def with_crc(
-    checked: bytes | memoryview, base_offset: int, leader_epoch: int, payload: bytes = b""
-) -> bytes:
-    """Return a batch from its attributes on, and then `payload`, with the fields before them."""
-    batch_length = len(checked) + len(payload) + CRC_START - LOG_OVERHEAD_BYTES
-    crc = crc32c(payload, crc32c(checked)) if payload else crc32c(checked)
-    before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc)
-    return b"".join((before, checked, payload)) if payload else before + checked
+def _with_crc(checked: bytes | memoryview, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch from its attributes on with the fields before them."""
+    batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
+    before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
+    return before + checked
 
 
 class _Varints(dict[int, bytes]):

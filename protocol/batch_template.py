@@ -5,9 +5,10 @@ Layout: Kafka's `DefaultRecordBatch` and `DefaultRecord`.
 
 from collections.abc import Sequence
 
-from protocol.batch_builder import VARINTS, pack_from_attributes, with_crc
+from protocol.batch_builder import VARINTS, pack_from_attributes
+from protocol.checksum import crc32c
 from protocol.compression import NO_COMPRESSION, compress
-from protocol.records import HEADER_BYTES
+from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC, pack_stored_header
 
 _NO_PRODUCER = (-1, -1, -1)
 _NO_KEY = b"\1"
@@ -75,4 +76,6 @@ class BatchTemplate:
         checked = pack_from_attributes(
             self._codec, count - 1, timestamp_ms, end_ms, *_NO_PRODUCER, count
         )
-        return with_crc(checked, base_offset, 0, payload)
+        length = HEADER_BYTES - LOG_OVERHEAD_BYTES + len(payload)
+        crc = crc32c(payload, crc32c(checked))
+        return b"".join((pack_stored_header(base_offset, length, 0, MAGIC, crc), checked, payload))

@@ -10,7 +10,6 @@ from broker.cluster.changed_offsets import LogCut
 from broker.cluster.log_segments import DEFAULT_SETTINGS, SegmentSettings
 from broker.cluster.partition_log import SHORT_BATCHES_MAX, PartitionLog
 from broker.cluster.synthetic_records import SyntheticRecords
-from protocol.pacing import may_pause
 from protocol.records import batch_base_offset, max_timestamp
 
 
@@ -94,7 +93,6 @@ class SyntheticLog(PartitionLog):
     def _next_offset(self, batch: bytes) -> int:
         return batch_base_offset(batch) + self.records.batch_records
 
-    @may_pause
     def batches_from_timestamp(
         self, timestamp: int, start_offset: int = 0, end_offset: int | None = None
     ) -> Iterator[bytes]:
@@ -110,7 +108,6 @@ class SyntheticLog(PartitionLog):
         if found and max_timestamp(found[0]) >= timestamp:
             yield found[0]
 
-    @may_pause
     def batch_with_max_timestamp(self) -> bytes | None:
         """Return the first batch with the largest timestamp; None if the log is empty."""
         if self.log_start_offset >= self.log_end_offset:

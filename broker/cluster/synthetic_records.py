@@ -38,7 +38,7 @@ class SyntheticRecords:
         self.end_offset: Final[int] = config["synthetic.log.end.offset"]
         self.batch_records: Final[int] = config["synthetic.batch.records"]
         self._first_number: int = self.start_offset // self.batch_records
-        values = value_distribution(config["synthetic.value.bytes"])
+        values = value_distribution(config["synthetic.value.size"])
         keys = key_distribution(config["synthetic.key"])
         assert values is not None  # checked by the configuration
         assert keys is not None

@@ -124,7 +124,7 @@ SYNTHETIC_KEYS: tuple[ConfigKey, ...] = (
     _key("synthetic.log.end.offset",     LONG,   ENDLESS,      between(0, ENDLESS),          "Log end offset and high watermark of each partition of a synthetic topic."),
     _key("synthetic.batch.records",      INT,    100,          between(1, 100_000),          "Records of each batch of a synthetic topic; batches begin at multiples of it."),
     _key("synthetic.distinct.batches",   INT,    64,           between(1, 4096),             "Batches after which the values of a synthetic topic repeat; the broker keeps so many of them. They are fewer if these would have more than 64 MiB."),
-    _key("synthetic.value.bytes",        STRING, "100",        explained_by(_value_problem), "Sizes of the values of a synthetic topic: N, uniform(LOW,HIGH) or lognormal(MEDIAN,SIGMA)."),
+    _key("synthetic.value.size",        STRING, "100",        explained_by(_value_problem), "Sizes of the values of a synthetic topic: N, uniform(LOW,HIGH) or lognormal(MEDIAN,SIGMA)."),
     _key("synthetic.key",                STRING, "null",       explained_by(_key_problem),   "Keys of a synthetic topic: null, counter for the offset, or uniform(N) or zipf(N,EXPONENT) for one of N."),
     _key("synthetic.compression.type",   STRING, "none",       one_of(*COMPRESSION_NAMES),   "Compression of the batches of a synthetic topic."),
     _key("synthetic.base.timestamp.ms",  LONG,   TIMESTAMP_MS, at_least(0),                  "Timestamp of the first record of a synthetic topic."),
@@ -148,7 +148,7 @@ def synthetic_problem(values: Mapping[str, Any]) -> str | None:
         return f"synthetic.log.start.offset ({start}) > synthetic.log.end.offset ({end})"
     if "compact" in values.get("cleanup.policy", ()):
         return f"cleanup.policy=compact is not for a topic with log.records={SYNTHETIC}"
-    distribution = value_distribution(given["synthetic.value.bytes"])
+    distribution = value_distribution(given["synthetic.value.size"])
     assert distribution is not None  # checked as a value
     batch_records = given["synthetic.batch.records"]
     batch_bytes = batch_records * mean_bytes(distribution)

@@ -26,7 +26,7 @@ MADE = {
     "synthetic.log.start.offset": str(START),
     "synthetic.batch.records": "40",
     "synthetic.key": "counter",
-    "synthetic.value.bytes": "uniform(1,50)",
+    "synthetic.value.size": "uniform(1,50)",
 }
 TIMEOUT_S = 60
 
@@ -43,7 +43,7 @@ def test_a_group_reads_the_last_records_there_can_be(
     assert [record.offset for record in found] == list(range(START, ENDLESS))
     assert [record.key for record in found] == [b"%019d" % record.offset for record in found]
     assert {1 <= len(record.value or b"") <= 50 for record in found} == {True}
-    # Whoever reads it, and through which codec, finds the same.
+    # Each client finds the same records, and with each codec.
     kafka.delete_topic(topic)
     kafka.create_topic(topic, 1, config=MADE)
     again = kafka.records(topic, 0, START)

@@ -38,7 +38,7 @@ def test_any_fetches_return_parts_of_one_long_read(
         "batch_records": batch_records,
         "key": key,
         "compression_type": codec,
-        "value_bytes": "uniform(1,40)",
+        "value_size": "uniform(1,40)",
         "log_start_offset": start,
         "log_end_offset": end,
         "distinct_batches": 3,
@@ -69,7 +69,7 @@ def test_any_fetches_return_parts_of_one_long_read(
 
 
 def test_a_record_is_the_same_whether_the_log_ends_behind_it_or_not() -> None:
-    settings = {"batch_records": 10, "key": "zipf(1000,1)", "value_bytes": "uniform(1,9)"}
+    settings = {"batch_records": 10, "key": "zipf(1000,1)", "value_size": "uniform(1,9)"}
     endless = read_all(synthetic_log(**settings), 0, 57)
     assert read_all(synthetic_log(log_end_offset=57, **settings), 0, 57) == endless
 
@@ -85,7 +85,7 @@ def test_the_end_of_an_endless_log() -> None:
 
 
 def test_nothing_is_kept_of_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = synthetic_log(batch_records=1, value_bytes=0)
+    log = synthetic_log(batch_records=1, value_size=0)
     monkeypatch.setattr(module, "SHORT_BATCHES_MAX", 5)
     assert len(log.read_short(0, 1 << 20, at_least_one=True)) == 6
     runs = list(log.read_runs(0, 10_000, at_least_one=True, end_offset=20))

@@ -32,7 +32,7 @@ def test_values_repeat_after_the_distinct_batches_and_drawn_keys_do_not() -> Non
     ("text", "low", "high"), [("7", 7, 7), ("uniform(3,9)", 3, 9), ("lognormal(100,0.5)", 10, 1000)]
 )
 def test_sizes_of_values(text: str, low: int, high: int) -> None:
-    sizes = [len(r.value or b"") for r in read_all(synthetic_log(value_bytes=text), 0, 2000)]
+    sizes = [len(r.value or b"") for r in read_all(synthetic_log(value_size=text), 0, 2000)]
     assert low <= min(sizes) <= max(sizes) <= high
     assert (len(set(sizes)) > 1) == (low < high)
     if text.startswith("log"):
@@ -64,7 +64,7 @@ def test_timestamps_ascend_from_the_base_at_the_rate(
         records_per_second=records_per_s,
         batch_records=batch_records,
         log_start_offset=start,
-        value_bytes=1,
+        value_size=1,
     )
     first = start - start % batch_records
     timestamps = [r.timestamp for r in read_all(log, first, first + 200)]
@@ -82,7 +82,7 @@ def test_a_timestamp_that_is_too_large_is_the_largest_one() -> None:
 
 
 def test_large_batches_are_fewer_so_that_memory_has_a_bound() -> None:
-    records = synthetic_records(batch_records=8, value_bytes=1 << 20, distinct_batches=4096)
+    records = synthetic_records(batch_records=8, value_size=1 << 20, distinct_batches=4096)
     sizes = {id(t): t.size_bytes or 0 for t in (records.template(0, n, 8) for n in range(9))}
     assert len(sizes) == 8
     assert sum(sizes.values()) < 1.01 * KEPT_BYTES_MAX
@@ -97,7 +97,7 @@ def test_the_first_batch_from_a_time_is_that_of_a_search(
     timestamp: int, records_per_s: int, batch_records: int
 ) -> None:
     settings = {"records_per_second": records_per_s, "batch_records": batch_records}
-    log = synthetic_log(log_end_offset=200, value_bytes=0, **settings)
+    log = synthetic_log(log_end_offset=200, value_size=0, **settings)
     batches = log.read(0, 1 << 20, at_least_one=True)
     numbers = [n for n, batch in enumerate(batches) if max_timestamp(batch) >= timestamp]
     found = log.records.first_number_from(timestamp)

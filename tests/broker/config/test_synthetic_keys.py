@@ -50,9 +50,9 @@ def test_sizes_of_values(text: str, name: str, parameters: tuple[float, ...]) ->
 )
 def test_other_texts_are_no_sizes(text: str) -> None:
     assert value_distribution(text) is None
-    problem = validate_topic_overrides(MADE | {"synthetic.value.bytes": text})
+    problem = validate_topic_overrides(MADE | {"synthetic.value.size": text})
     assert problem is not None
-    assert problem.startswith(f"Invalid value {text} for configuration synthetic.value.bytes: ")
+    assert problem.startswith(f"Invalid value {text} for configuration synthetic.value.size: ")
 
 
 @pytest.mark.parametrize("text", ["null", "counter", "uniform(5)", "zipf(5,1)", "zipf(5, 0.9)"])
@@ -97,7 +97,7 @@ def test_mean_sizes() -> None:
             "cleanup.policy=compact is not for a topic with log.records=synthetic",
         ),
         (
-            MADE | {"synthetic.value.bytes": "100000"},
+            MADE | {"synthetic.value.size": "100000"},
             (
                 "synthetic.batch.records (100) with such values makes batches of 10000000 bytes,"
                 " and 8388608 is the most"
@@ -123,7 +123,7 @@ def test_what_cannot_be(overrides: dict[str, str], problem: str) -> None:
         {"log.records": "discarded", "cleanup.policy": "compact"},
         MADE,
         MADE | {"synthetic.log.start.offset": str(ENDLESS)},
-        MADE | {"synthetic.batch.records": "8", "synthetic.value.bytes": "1048576"},
+        MADE | {"synthetic.batch.records": "8", "synthetic.value.size": "1048576"},
     ],
 )
 def test_what_can_be(overrides: dict[str, str]) -> None:
