@@ -168,7 +168,9 @@ def _saved_partition(
         log_start_offset,
         log_end_offset,
         log.high_watermark if log.high_watermark < log_end_offset else None,
-        _encoded(committed_records(partition, log_end_offset), left_bytes),
+        _encoded(
+            committed_records(partition, log_end_offset) if log.keeps_records else (), left_bytes
+        ),
     )
 
 
