@@ -90,6 +90,7 @@ class Cluster:
         config, new_uuid = self._first_config, self.new_uuid
         self.cluster_id = self._first_cluster_id
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
+        self.features_at_start = dict(self.features.levels)
         if self.features.has_eligible_leader_replicas:
             config = with_common_min_insync_replicas(config)
         self.config = self.config_at_start = config

@@ -9,7 +9,7 @@ Sources: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager`,
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -166,13 +166,7 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
     with no_pause():
         # What was committed during a pause is among the records that are left.
         left = _Replayed(partition.log.rewind())
-        for producer_id in producer_ids:
-            for data, (_offset, value) in left.open.get(producer_id, {}).items():
-                key = decode_key(GROUP_RECORDS, data)
-                committed = _committed(key, value)
-                if committed is not None:
-                    offset_key = key.group, key.topic, key.partition
-                    table.transactional_offsets.add(index, producer_id, offset_key, committed)
+        _load_pending(table, index, left, producer_ids)
         for data in _lost_keys(gone, left):
             key = decode_key(GROUP_RECORDS, data)
             if not _is_offset(key):
@@ -183,6 +177,23 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
                 group.offsets.put(key.topic, key.partition, committed)
             elif group is not None:
                 group.offsets.remove(key.topic, key.partition)
+
+
+def _load_pending(table: GroupTable, index: int, left: "_Replayed", producer_ids: Set[int]) -> None:
+    """Have groups know the offsets of open transactions, in the order of the log."""
+    records = sorted(
+        (offset, producer_id, data, value)
+        for producer_id in producer_ids
+        for data, (offset, value) in left.open.get(producer_id, {}).items()
+    )
+    for offset, producer_id, data, value in records:
+        key = decode_key(GROUP_RECORDS, data)
+        committed = _committed(key, value)
+        if committed is not None:
+            offset_key = key.group, key.topic, key.partition
+            table.transactional_offsets.add(index, producer_id, offset_key, committed)
+            if left.values.get(data, (-1, None))[0] > offset:  # a later commit has replaced it
+                table.transactional_offsets.replace(offset_key)
 
 
 def _lost_keys(gone: "_Replayed", left: "_Replayed") -> set[bytes]:

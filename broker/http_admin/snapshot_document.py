@@ -38,6 +38,7 @@ OffsetOrNone = Annotated[int, msgspec.Meta(ge=NO_OFFSET, le=2**62)]
 Timestamp = Annotated[int, msgspec.Meta(ge=NO_TIMESTAMP, le=INT64_MAX)]
 Sequence = Annotated[int, msgspec.Meta(ge=NO_SEQUENCE, le=SEQUENCE_MAX)]
 Epoch = Annotated[int, msgspec.Meta(ge=NO_EPOCH, le=INT32_MAX)]
+ProducerEpoch = Annotated[int, msgspec.Meta(ge=NO_EPOCH, le=INT16_MAX)]
 ProducerId = Annotated[int, msgspec.Meta(ge=0, le=INT64_MAX)]
 ProducerIdOrNone = Annotated[int, msgspec.Meta(ge=NO_PRODUCER_ID, le=INT64_MAX)]
 LeaderId = Annotated[int, msgspec.Meta(ge=NO_LEADER, le=INT32_MAX)]
@@ -70,7 +71,7 @@ class SavedProducer(Input, omit_defaults=True):
     """
 
     producer_id: ProducerId
-    producer_epoch: Epoch
+    producer_epoch: ProducerEpoch
     batches: Annotated[list[SavedBatch], msgspec.Meta(max_length=BATCHES_MAX)] = msgspec.field(
         default_factory=list
     )
@@ -170,7 +171,7 @@ class SavedOffset(Input, omit_defaults=True):
     expire_timestamp: Timestamp = NO_TIMESTAMP
     topic_id: UUID | None = None
     producer_id: ProducerIdOrNone = NO_PRODUCER_ID
-    producer_epoch: Epoch = NO_EPOCH
+    producer_epoch: ProducerEpoch = NO_EPOCH
 
 
 class SavedCredential(Input):
@@ -215,7 +216,7 @@ class SavedConfig(Input):
 class Snapshot(Input):
     """The state of a cluster. Everything that is left out is empty, or as at the start.
 
-    Documents of version 1 have topics with `records`, offsets, quotas, faults, credentials and acls.
+    Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls.
     """
 
     version: Literal[1, 2] = 2
