@@ -166,7 +166,7 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
     with no_pause():
         # What was committed during a pause is among the records that are left.
         left = _Replayed(partition.log.rewind())
-        _load_pending(table, index, left, producer_ids)
+        _load_pending(table, index, left, producer_ids, now_ms)
         for data in _lost_keys(gone, left):
             key = decode_key(GROUP_RECORDS, data)
             if not _is_offset(key):
@@ -179,7 +179,9 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
                 group.offsets.remove(key.topic, key.partition)
 
 
-def _load_pending(table: GroupTable, index: int, left: "_Replayed", producer_ids: Set[int]) -> None:
+def _load_pending(
+    table: GroupTable, index: int, left: "_Replayed", producer_ids: Set[int], now_ms: int
+) -> None:
     """Have groups know the offsets of open transactions, in the order of the log."""
     records = sorted(
         (offset, producer_id, data, value)
@@ -191,6 +193,8 @@ def _load_pending(table: GroupTable, index: int, left: "_Replayed", producer_ids
         committed = _committed(key, value)
         if committed is not None:
             offset_key = key.group, key.topic, key.partition
+            if table.get(key.group) is None:
+                table.create(key.group, now_ms)
             table.transactional_offsets.add(index, producer_id, offset_key, committed)
             if left.values.get(data, (-1, None))[0] > offset:  # a later commit has replaced it
                 table.transactional_offsets.replace(offset_key)

@@ -144,7 +144,7 @@ async def test_a_member_of_a_consumer_group_keeps_its_partitions() -> None:
     admin = admin_of(groups.cluster)
     document = await document_of(admin)
     other = make_admin(3)
-    await load(other, document)
+    await load(other, document, cluster_id=True)
     group = other.cluster.groups.table.get(GROUP)
     known = groups.cluster.groups.table.get(GROUP)
     assert isinstance(group, ConsumerGroup)
@@ -184,7 +184,7 @@ async def test_a_share_partition_goes_on_with_its_state() -> None:
 
 async def test_an_offset_keeps_when_it_was_committed_and_when_it_expires() -> None:
     cluster = transactional_cluster()
-    offset = OffsetToCommit("t", 0, 7, 2, "m")
+    offset = OffsetToCommit("t", 0, 7, -1, "m")
     cluster.groups.table.commit(CommitRequest("g", (offset,), retention_ms=5), NOW_MS - 3)
     admin = admin_of(cluster)
     other = await loaded(admin)
