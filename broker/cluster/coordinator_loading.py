@@ -136,8 +136,10 @@ def _load_groups(cluster: Cluster, partition: Partition, gone: "_Replayed", now_
 @may_pause
 def _load_group(cluster: Cluster, group_id: str, records: LoadedRecords, now_ms: int) -> None:
     share = cluster.share.groups
-    is_share_group = records.has(schema.ShareGroupMetadataKey) or records.has(
-        schema.ShareGroupStatePartitionMetadataKey
+    is_share_group = records.has_any(
+        schema.ShareGroupMetadataKey,
+        schema.ShareGroupMemberMetadataKey,
+        schema.ShareGroupStatePartitionMetadataKey,
     )
     if is_share_group or group_id in share:
         share.load(group_id, records if is_share_group else None, now_ms)

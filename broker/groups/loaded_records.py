@@ -19,9 +19,9 @@ class LoadedRecords:
         for record in records:
             self._by_class.setdefault(type(record.key), []).append(record)
 
-    def has(self, key_class: Any) -> bool:
-        """Return whether there is a record with a key of this class."""
-        return key_class in self._by_class
+    def has_any(self, *key_classes: Any) -> bool:
+        """Return whether there is a record with a key of one of these classes."""
+        return any(key_class in self._by_class for key_class in key_classes)
 
     def value(self, key_class: Any) -> Any:
         """Return the value of the only key of a class, or None."""

@@ -36,10 +36,11 @@ def load_group(
         fill_loaded(known, classic, timers, now_ms)
         return
     group: AnyGroup
-    if records.has(schema.ConsumerGroupMetadataKey):
+    # A group has no epoch before a member subscribes to a topic.
+    if records.has_any(schema.ConsumerGroupMetadataKey, schema.ConsumerGroupMemberMetadataKey):
         group = ConsumerGroup(group_id, None if known is None else known.offsets, rules)
         load_consumer_group(group, records)
-    elif records.has(schema.StreamsGroupMetadataKey):
+    elif records.has_any(schema.StreamsGroupMetadataKey, schema.StreamsGroupMemberMetadataKey):
         from broker.groups.streams.group import StreamsGroup  # noqa: PLC0415 - see ADR 24
         from broker.groups.streams.loading import load_streams_group  # noqa: PLC0415
 

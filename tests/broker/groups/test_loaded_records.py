@@ -18,7 +18,7 @@ def test_the_last_value_of_a_class_and_those_of_members_are_found() -> None:
     )
     assert records.value(schema.ConsumerGroupMetadataKey) == 2
     assert records.by_member(schema.ConsumerGroupMemberMetadataKey) == {"a": "a", "b": "b"}
-    assert records.has(schema.ConsumerGroupMetadataKey)
-    assert not records.has(schema.GroupMetadataKey)
+    assert records.has_any(schema.GroupMetadataKey, schema.ConsumerGroupMetadataKey)
+    assert not records.has_any(schema.GroupMetadataKey)
     assert records.value(schema.GroupMetadataKey) is None
     assert records.all(schema.GroupMetadataKey) == []
