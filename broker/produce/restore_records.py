@@ -51,7 +51,8 @@ def restore_records(
     log = partition.log
     log.begin_at(min([log_start_offset, *map(batch_base_offset, stored[:1])]))
     restoring = _Restoring(cluster, topic, partition, high_watermark, leader_epochs, now_ms)
-    for element in paced(merge(records, stored, key=_offset_of)):
+    sources: tuple[Iterable[Record | bytes], ...] = (records, stored)
+    for element in paced(merge(*sources, key=_offset_of)):
         if isinstance(element, bytes):
             restoring.append_batch(element)
         else:
