@@ -67,7 +67,7 @@ func consumerOpts(c *command) []kgo.Opt {
 	}
 	group := settings.Text("group")
 	if c.Command == "share_consumer" {
-		return append(opts, kgo.ShareGroup(group), kgo.ConsumeTopics(c.Topics...))
+		return append(opts, kgo.ShareGroup(group), kgo.ShareAckCallback(refused.keep), kgo.ConsumeTopics(c.Topics...))
 	}
 	if settings.Text("isolation") == "read_committed" {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
