@@ -16,7 +16,9 @@ from loadgen.clients.fetch_responses import (
     next_offset,
 )
 from loadgen.clients.load_client import NO_EVENT, Event, Run
+from loadgen.plan.pauses import pause_at
 from loadgen.plan.plan import Tenant
+from loadgen.receipts import Receipt
 from loadgen.rows import Kind
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -35,8 +37,9 @@ _WAIT_STEP_S = 0.02
 class GroupMember(CoordinatorClient):
     """Joins its tenant's group with the first poll, and again after each rebalance.
 
-    With `lag_s` it stops to read for this time at the end of each `lag_every_s`, and then reads
-    until it has caught up; polls wait for that. A subclass implements the group protocol.
+    With `lag_s` it stops to read for this time at the end of each `lag_every_s`, and in `pauses` at
+    their times; then it reads until it has caught up, and polls wait for that. What it receives is
+    recorded. A subclass implements the group protocol.
     """
 
     api = ApiKey.FETCH
@@ -112,17 +115,23 @@ class GroupMember(CoordinatorClient):
 
     async def _lag(self, event: Event) -> bool:
         """Wait while the plan wants a lag; return whether it did."""
-        run, tenant, has_waited = self.run, self.tenant, False
-        while tenant.lag_s and not run.is_over:
-            now_us = clock.now_us()
-            phase_s = (now_us - run.zero_us) / 1e6 % tenant.lag_every_s
-            is_reading = phase_s < tenant.lag_every_s - tenant.lag_s
-            if is_reading or not run.zero_us <= now_us < run.end_us:
-                break
+        has_waited = False
+        while not self.run.is_over and self._must_lag(clock.now_us()):
             has_waited = True
             await asyncio.sleep(_LAG_STEP_S)
             await self._stay_in_group(event)
         return has_waited
+
+    def _must_lag(self, now_us: int) -> bool:
+        run, tenant = self.run, self.tenant
+        if not run.zero_us <= now_us < run.end_us:
+            return False
+        time_s = (now_us - run.zero_us) / 1e6
+        if pause_at(tenant.pauses, time_s) is not None:
+            return True
+        return tenant.lag_s > 0 and (
+            time_s % tenant.lag_every_s >= tenant.lag_every_s - tenant.lag_s
+        )
 
     async def _poll(self, event: Event, kind: Kind = Kind.NEW) -> None:
         topic, topology = self.tenant.topic, self.run.topology
@@ -144,11 +153,22 @@ class GroupMember(CoordinatorClient):
         response = await self.send_request(
             event, connection, node, request, fetch_error, topic=topic, kind=kind
         )
+        received_us = clock.now_us()
         for found in fetched_partitions(response):
             index = found.partition_index
             if found.error_code == ErrorCode.NONE and index in self._positions:
-                self._positions[index] = next_offset(found.records, self._positions[index])
-                self._lags[index] = max(0, found.high_watermark - self._positions[index])
+                first, high_watermark = self._positions[index], found.high_watermark
+                position = next_offset(found.records, first)
+                self._positions[index] = position
+                self._lags[index] = max(0, high_watermark - position)
+                if position > first:
+                    name = self.tenant.name
+                    self.run.receipts.add(
+                        Receipt(
+                            self.number, name, topic, index, received_us, first, position,
+                            high_watermark,
+                        )
+                    )  # fmt: skip
             elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 await self.refresh_leaders(connection, topic)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from loadgen.analysis import checks
 from loadgen.analysis.latencies import GROWTH
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
-from loadgen.analysis.summary import main_api
+from loadgen.analysis.verdicts import main_api
 from loadgen.host_info import set_niceness
 from loadgen.live import queries
 from loadgen.live.figures import Batch, Rows
