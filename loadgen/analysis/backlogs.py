@@ -18,8 +18,8 @@ CELL_US = 100_000
 CELLS_MAX = 36_000
 POINTS_MAX = 1_000
 """Points of the lag of a group in `summary.json` and in the chart."""
-BEFORE_S = 10.0
-"""The time before a pause in which the usual lag is measured."""
+BEFORE_S = 1.0
+"""The time before a pause in which the usual lag is measured: earlier the group may have joined."""
 
 Rows = list[dict[str, Any]]
 
@@ -160,14 +160,12 @@ def _backlog(
     }
 
 
-def _usual_lag(pause: Pause, cells: Iterable[Cell]) -> int:
-    """Return the largest lag before a pause, and at least what is produced in a cell."""
-    cells = list(cells)
-    before = [
-        cell.lag for cell in cells if max(0.0, pause.at_s - BEFORE_S) < cell.end_s <= pause.at_s
-    ]
-    busiest = max((cell.produced for cell in cells), default=0)
-    return max([busiest, *before])
+def _usual_lag(pause: Pause, cells: Sequence[Cell]) -> int:
+    """Return the largest lag just before a pause, and at least what is produced in a cell."""
+    begin_s = max(0.0, pause.at_s - BEFORE_S)
+    before = [cell.lag for cell in cells if begin_s < cell.end_s <= pause.at_s]
+    produced = sum(cell.produced for cell in cells)
+    return max([ceil(produced / len(cells)) if cells else 0, *before])
 
 
 def backlog_verdicts(plan: Plan, rows: Sequence[Mapping[str, Any]]) -> list[Verdict]:

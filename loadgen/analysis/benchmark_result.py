@@ -98,14 +98,14 @@ def _values(times: Times, latency: _Latency) -> dict[str, float]:
 def _shape(plan: Plan) -> dict[str, int]:
     producers = [tenant for tenant in plan.tenants if "records" in BEHAVIOURS[tenant.behaviour]]
     consumers = [tenant for tenant in plan.tenants if tenant.is_received]
-    topics = max(1, len(plan.topics))
+    topics, groups = max(1, len(plan.topics)), max(1, len({t.group for t in consumers}))
     sizes = [size for tenant in producers for size in tenant.record_sizes]
     return {
         "messageSize": round(sum(sizes) / len(sizes)) if sizes else 0,
         "topics": topics,
         "partitions": max((topic.partitions for topic in plan.topics), default=1),
         "producersPerTopic": _clients(producers) // topics,
-        "consumersPerTopic": _clients(consumers) // topics,
+        "consumersPerTopic": _clients(consumers) // (topics * groups),
     }
 
 

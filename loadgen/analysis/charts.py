@@ -204,17 +204,16 @@ def _by_measure(rows: Rows) -> str:
     """Draw each measure of each tenant over the percentiles, as far as there are figures."""
     figure, [[axes]] = _panels(1, 1, 3.4)
     places = [-log10(1 - share) for share in SHARES.values()]
-    colours = dict(zip(dict.fromkeys(row["tenant"] for row in rows), cycle(COLOURS), strict=False))
-    for row in rows:
-        if row["measure"] != RESPONSE and row["count"]:
-            axes.plot(
-                places,
-                [max(1.0, row[name]) / 1000 for name in SHARES],
-                color=colours[row["tenant"]],
-                linestyle=_STYLES[row["measure"]],
-                label=f"{row['tenant']}: {measure_label(row)}",
-                linewidth=1.4,
-            )
+    shown = [row for row in rows if row["measure"] != RESPONSE and row["count"]]
+    for colour, row in zip(cycle(COLOURS), shown, strict=False):
+        axes.plot(
+            places,
+            [max(1.0, row[name]) / 1000 for name in SHARES],
+            color=colour,
+            linestyle=_STYLES[row["measure"]],
+            label=f"{row['tenant']}: {measure_label(row)}",
+            linewidth=1.4,
+        )
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(_milliseconds)
     axes.yaxis.set_minor_formatter("")
