@@ -68,3 +68,29 @@ def test_what_a_member_receives_is_recorded_and_nothing_in_a_pause(
     produced = of_api(rows, "Produce")
     assert sum(ends.values()) == len(produced) > 200
     assert {row["tenant"] for row in receipts} == {"r"}
+
+
+@pytest.mark.slow
+def test_records_of_one_broker_do_not_wait_for_another_broker(servers: str) -> None:
+    # The four partitions are led by two brokers; only that of the first one gets records.
+    plan = plan_of(
+        "[{name: w, behaviour: steady, topic: t, rate: 100},"
+        " {name: r, behaviour: consumer-group, topic: t, arrival: closed, group: one-busy}]",
+        1.5,
+    )
+    rows, receipts = received(plan, servers)
+    fetches = of_api(rows, "Fetch")
+    nodes = {row["node"] for row in fetches}
+    assert len(nodes) == 2
+    ends = {
+        node: sorted(row["response_us"] for row in fetches if row["node"] == node) for node in nodes
+    }
+    [busy] = {row["node"] for row in of_api(rows, "Produce")}
+    [idle] = nodes - {busy}
+    # A Fetch without records waits for 20 ms. In that time the busy broker answers more than once.
+    assert len(ends[busy]) > 1.3 * len(ends[idle]) > 20
+    assert {row["error_code"] for row in fetches if row["status"] == "responded"} == {0}
+    assert {row["status"] for row in fetches} == {"responded"}
+    assert sum(row["next_offset"] - row["first_offset"] for row in receipts) == len(
+        of_api(rows, "Produce")
+    )
