@@ -4,7 +4,7 @@ The lag of a partition is its end minus the position of the group, as Kafka has 
 from offsets, the end from responses to Produce and Fetch, the position from what was received.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import ceil
 from typing import Any, NamedTuple
@@ -191,7 +191,7 @@ def _verdicts(pause: Pause, row: Mapping[str, Any]) -> Iterator[Verdict]:
     details = (
         f"{row['backlog_records']:,} records behind at the end of the pause, {took}"
         f" (a lag of at most {row['usual_lag']:,}), at {rate:,.0f} records/s,"
-        f" {row['produced_records_per_s']:,.0f} produced/s meanwhile"
+        f" {row['produced_records_per_s']:,.0f} produced/s at that time"
     )
     yield Verdict(check, scope, "passed" if in_time else "failed", details)
     lowest = pause.drain_records_per_s_min

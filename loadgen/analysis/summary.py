@@ -21,6 +21,7 @@ from loadgen.analysis import (
     quota_bounds,
     request_groups,
 )
+from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets, open_quota_views
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
@@ -179,11 +180,8 @@ class _Summary:
         cells = backlogs.cells_of(found.get("lags", []), plan)
         drained = backlogs.backlogs_of(plan, cells, measured_us / 1e6)
         shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
-        has_read_back = data.read_back_path is not None
         verdicts = [
-            *request_verdicts(plan, data.target, found, data.shadow_report),
-            *(stored_verdicts(plan, found) if has_read_back else ()),
-            *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+            *_verdicts_of(data, found),
             *backlogs.backlog_verdicts(plan, drained),
             lateness_verdict(plan, lateness["lateness_us"]),
         ]
@@ -221,6 +219,16 @@ class _Summary:
 
     def _rows(self, sql: str) -> Rows:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
+
+
+def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
+    """Return the verdicts about requests, stored batches and transactions."""
+    plan = data.plan
+    return [
+        *request_verdicts(plan, data.target, found, data.shadow_report),
+        *(stored_verdicts(plan, found) if data.read_back_path is not None else ()),
+        *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+    ]
 
 
 def _in_order(name: str, rows: Rows) -> Rows:
