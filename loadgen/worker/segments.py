@@ -146,7 +146,8 @@ class SegmentWriter:
         if self._receipts is not None:
             batch = batch_of(receipts, self._worker, self._encoder.zero_us)
             with self._storage.stream(*self._receipts[1], self._name(self._receipts_files)) as file:
-                pq.write_table(pa.Table.from_batches([batch]), file, compression="lz4")
+                table = pa.Table.from_batches([batch])
+                pq.write_table(table, file, compression="lz4", use_dictionary=_RECEIPT_TEXTS)
             self._receipts_files += 1
 
     def _name(self, number: int) -> str:
@@ -160,5 +161,6 @@ class SegmentWriter:
             self._rows.free.append(chunk.buffer)
 
 
+_RECEIPT_TEXTS = ["tenant", "topic"]
 _SORTED = ["intended_us", "sent_us", "event_id"]
 """Statistics are worth their time for these columns only."""
