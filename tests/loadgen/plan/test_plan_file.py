@@ -198,6 +198,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
         "mixed-tenants",
         "exactly-once",
         "clients",
+        "backlog",
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
@@ -246,7 +247,7 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
         PlanError,
-        match=r"'stead' is neither a file nor a built-in plan; built in: clients, exactly-once",
+        match=r"'stead' is neither a file nor a built-in plan; built in: backlog, clients, exactly-once",
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
