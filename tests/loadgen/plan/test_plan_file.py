@@ -247,7 +247,7 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
         PlanError,
-        match=r"'stead' is neither a file nor a built-in plan; built in: backlog, clients, exactly-once",
+        match=r"'stead' is neither a file nor a built-in plan; built in: backlog, clients, exactly",
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
@@ -314,7 +314,7 @@ def test_consumers_have_pauses_with_limits() -> None:
     [
         ("[{at_s: 1, for_s: 2}, {at_s: 2, for_s: 1}]", "[1].at_s: the pause before it ends at 3 s"),
         ("[{at_s: 1, for_s: 99}]", "[0].for_s: the pause ends at 100 s, not before the tenant's"),
-        ("[{at_s: 1, fo_s: 2}]", "[0].fo_s: unknown field; did you mean 'for_s'"),
+        ("[{at_s: 1, fo_s: 2}]", "[0].fo_s: unknown field; did you mean for_s?"),
         ("[{at_s: -1, for_s: 2}]", "[0].at_s: expected float >= 0"),
     ],
 )
