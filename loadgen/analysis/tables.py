@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
-TABLES = ("verdicts", "tenants", "throttles", "requests")
+TABLES = (
+    "verdicts",
+    "tenants",
+    "latencies",
+    "periods",
+    "groups",
+    "backlogs",
+    "throttles",
+    "requests",
+)
 
 
 def as_csv(summary: Mapping[str, Any]) -> dict[str, bytes]:
