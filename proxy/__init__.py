@@ -1,1 +1,1 @@
-"""`mock-kafka proxy` and `mock-kafka record`: in front of a real Kafka cluster, and copies of it."""
+"""`mock-kafka proxy` and `mock-kafka record`: what stands before a real cluster, or copies it."""

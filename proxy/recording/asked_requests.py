@@ -3,7 +3,7 @@
 Offsets, records, and ids that a cluster gives out are left out: another run has others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -72,34 +72,55 @@ def asked_of(
     return asked
 
 
-def _resources(api_key: int, request: Any) -> Iterator[str]:
-    match api_key:
-        case ApiKey.DESCRIBE_CONFIGS | ApiKey.ALTER_CONFIGS | ApiKey.INCREMENTAL_ALTER_CONFIGS:
-            for resource in request.resources or ():
-                if resource.resource_type != configs.ResourceType.TOPIC:
-                    kind = _name(configs.ResourceType, resource.resource_type)
-                    yield f"{kind}:{resource.resource_name}"
-        case ApiKey.DESCRIBE_ACLS:
-            yield _acl(request.resource_type_filter, request.resource_name_filter)
-        case ApiKey.CREATE_ACLS:
-            for creation in request.creations or ():
-                yield _acl(creation.resource_type, creation.resource_name)
-        case ApiKey.DELETE_ACLS:
-            for acl_filter in request.filters or ():
-                yield _acl(acl_filter.resource_type_filter, acl_filter.resource_name_filter)
-        case ApiKey.ALTER_CLIENT_QUOTAS:
-            for entry in request.entries or ():
-                parts = [(part.entity_type, part.entity_name) for part in entry.entity]
-                yield _quota(parts)
-        case ApiKey.DESCRIBE_CLIENT_QUOTAS:
-            yield _quota([(part.entity_type, part.match) for part in request.components or ()])
-        case ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS:
-            yield from (f"USER:{user.name}" for user in request.users or ())
-        case ApiKey.ALTER_USER_SCRAM_CREDENTIALS:
-            for change in (*(request.deletions or ()), *(request.upsertions or ())):
-                yield f"USER:{change.name}"
-        case _:
-            pass
+def _resources(api_key: int, request: Any) -> Iterable[str]:
+    read = _RESOURCES.get(api_key)
+    return () if read is None else read(request)
+
+
+def _of_configs(request: Any) -> Iterator[str]:
+    for resource in request.resources or ():
+        if resource.resource_type != configs.ResourceType.TOPIC:
+            kind = _name(configs.ResourceType, resource.resource_type)
+            yield f"{kind}:{resource.resource_name}"
+
+
+def _of_acl_filters(request: Any) -> Iterator[str]:
+    for acl_filter in getattr(request, "filters", None) or (request,):
+        yield _acl(acl_filter.resource_type_filter, acl_filter.resource_name_filter)
+
+
+def _of_new_acls(request: Any) -> Iterator[str]:
+    for creation in request.creations or ():
+        yield _acl(creation.resource_type, creation.resource_name)
+
+
+def _of_altered_quotas(request: Any) -> Iterator[str]:
+    for entry in request.entries or ():
+        yield _quota([(part.entity_type, part.entity_name) for part in entry.entity or ()])
+
+
+def _of_described_quotas(request: Any) -> Iterator[str]:
+    yield _quota([(part.entity_type, part.match) for part in request.components or ()])
+
+
+def _of_users(request: Any) -> Iterator[str]:
+    for array in ("users", "deletions", "upsertions"):
+        yield from (f"USER:{user.name}" for user in getattr(request, array, None) or ())
+
+
+_RESOURCES: Mapping[int, Callable[[Any], Iterable[str]]] = {
+    ApiKey.ALTER_CLIENT_QUOTAS: _of_altered_quotas,
+    ApiKey.ALTER_CONFIGS: _of_configs,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _of_users,
+    ApiKey.CREATE_ACLS: _of_new_acls,
+    ApiKey.DELETE_ACLS: _of_acl_filters,
+    ApiKey.DESCRIBE_ACLS: _of_acl_filters,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _of_described_quotas,
+    ApiKey.DESCRIBE_CONFIGS: _of_configs,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _of_users,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _of_configs,
+}
+"""How the resources of a request are found, by API; others name topics, groups or transactions."""
 
 
 def _acl(resource_type: int, name: str | None) -> str:

@@ -3,19 +3,14 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from client.resources import PartitionKey, TopicDescription
 from client.tools.session import ToolError, bootstrap_servers, exit_status, read_properties
-from proxy.recording.cluster_reader import ClusterReader
-from proxy.recording.kept_records import KeptRecords
-from proxy.recording.log_reader import LogEnds, LogReader
-from proxy.recording.recorder import Recorder
+from proxy.recording.recording import Progress, Recording, RecordingOptions, summary_of
 from proxy.recording.scrubbing import NO_RECORDS, UNSCRUBBED, Scrubbing
-from proxy.recording.world import record_world, write_world
-from proxy.recording.world_admin import WorldAdmin, open_world_admin
+from proxy.recording.world import write_world
 
 DESCRIPTION = """\
 Write what a Kafka cluster has into one file, which MockKafka(snapshot="world.mk")
@@ -59,8 +54,14 @@ CHOOSE_RECORDS = (
 )
 
 
-def add_record_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options about what a recording keeps."""
+def add_record_options(parser: argparse.ArgumentParser, records: int | None = None) -> None:
+    """Add the options about what a recording keeps.
+
+    `records` is the default of `--records`; None stands for the records that pass by.
+    """
+    parser.add_argument(
+        "--topics", default="*", metavar="GLOB", help="only topics whose name fits; quote it"
+    )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
         "--scrub", type=Path, metavar="FILE", help="drop, hash or replace by the rules of this file"
@@ -72,9 +73,10 @@ def add_record_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--records",
         type=_records_max,
-        default=RECORDS_MAX,
+        default=records,
         metavar="N",
-        help="how many of the last records of each partition, or `all` (default: %(default)s)",
+        help="how many of the last records of each partition, or `all`"
+        f" (default: {'those that were seen' if records is None else records})",
     )
     parser.add_argument(
         "--bytes-max",
@@ -118,10 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="client properties, as of mock-kafka topics --command-config",
     )
-    parser.add_argument(
-        "--topics", default="*", metavar="GLOB", help="only topics whose name fits; quote it"
-    )
-    add_record_options(parser)
+    add_record_options(parser, records=RECORDS_MAX)
     return parser
 
 
@@ -165,88 +164,43 @@ def scrubbing_of_options(parsed: argparse.Namespace, environment: Mapping[str, s
     return scrubbing_of(text, str(parsed.scrub), environment)
 
 
+def recording_options(parsed: argparse.Namespace, scrubbing: Scrubbing) -> RecordingOptions:
+    """Return the options of `add_record_options`."""
+    return RecordingOptions(
+        scrubbing,
+        topic_glob=parsed.topics,
+        reads_logs=parsed.records is not None,
+        records_max=None if parsed.records == ALL_RECORDS else parsed.records,
+        bytes_max=parsed.bytes_max,
+        has_aborted=parsed.isolation_level == READ_UNCOMMITTED,
+    )
+
+
 def _record(parsed: argparse.Namespace, scrubbing: Scrubbing) -> None:
-    properties = read_properties(parsed.to_config)
-    with open_world_admin(parsed.bootstrap_server, properties) as admin:
-        records_max = None if parsed.records == ALL_RECORDS else parsed.records
-        kept = KeptRecords(parsed.bytes_max, records_max)
-        recorder = Recorder(
-            scrubbing,
-            kept,
-            lambda _topic_id: None,  # the reader knows the names
-            has_aborted=parsed.isolation_level == READ_UNCOMMITTED,
-        )
-        reader = ClusterReader(admin, parsed.topics, _note)
-        read_records = None
-        if scrubbing is not NO_RECORDS:
-            read_records = partial(_read_records, admin, recorder, scrubbing, parsed)
-        world = record_world(reader, kept, read_records=read_records)
+    recording = Recording(
+        parsed.bootstrap_server,
+        read_properties(parsed.to_config),
+        recording_options(parsed, scrubbing),
+        note=_note,
+        progress=_progress() if sys.stderr.isatty() else None,
+    )
+    world = recording.document(recording.read())
     try:
         write_world(parsed.out, world)
     except OSError as error:
         raise ToolError(f"cannot write {parsed.out}: {error.strerror or error}") from error
-    for line in notes_of(recorder):
-        _note(line)
-    record_count = sum(map(kept.count, kept.partitions()))
-    print(
-        f"{parsed.out}: {len(world.topics)} topics, {record_count} records,"
-        f" {len(world.offsets)} committed offsets"
-    )
+    print(f"{parsed.out}: {summary_of(world)}")
 
 
-def _read_records(
-    admin: WorldAdmin,
-    recorder: Recorder,
-    scrubbing: Scrubbing,
-    parsed: argparse.Namespace,
-    topics: Sequence[TopicDescription],
-    ends: Mapping[PartitionKey, LogEnds],
-) -> None:
-    with_rules = [topic for topic in topics if scrubbing.of_topic(topic.name) is not None]
-    recorder.unscrubbed_topics.update(
-        topic.name for topic in topics if scrubbing.of_topic(topic.name) is None
-    )
-    partition_count = sum(len(topic.partitions) for topic in with_rules)
-    reader = LogReader(
-        admin,
-        recorder,
-        records_max=None if parsed.records == ALL_RECORDS else parsed.records,
-        has_aborted=parsed.isolation_level == READ_UNCOMMITTED,
-        note=_note,
-    )
-    reader.read(with_rules, ends, _progress(partition_count, recorder.kept))
+def _progress() -> Progress:
+    """Return what shows on a terminal how many partitions were read."""
 
-
-def notes_of(recorder: Recorder) -> list[str]:
-    """Return a line for each reason why records that were seen are not in the document."""
-    lines = []
-    if recorder.unscrubbed_topics:
-        names = ", ".join(sorted(recorder.unscrubbed_topics))
-        lines.append(f"no rule is for these topics, so their records are left out: {names}")
-    if recorder.kept.forgotten_count:
-        count = recorder.kept.forgotten_count
-        lines.append(f"{count} older records are left out because of --bytes-max")
-    if recorder.kept.undecided_count:
-        count = recorder.kept.undecided_count
-        lines.append(f"{count} records are left out: it is not known if they were committed")
-    if recorder.unreadable:
-        topic, index, offset = min(recorder.unreadable)
-        lines.append(
-            f"{len(recorder.unreadable)} batches cannot be decoded and are left out; the first is"
-            f" {topic}-{index} at offset {offset}"
-        )
-    return lines
-
-
-def _progress(partition_count: int, kept: KeptRecords) -> Callable[[int], None]:
-    """Return what shows how many partitions were read, on a terminal."""
-
-    def show(read_count: int) -> None:
+    def show(read_count: int, partition_count: int, size_bytes: int) -> None:
         end = "\n" if read_count == partition_count else "\r"
-        line = f"read {read_count} of {partition_count} partitions, {kept.size_bytes >> 10} KiB"
+        line = f"read {read_count} of {partition_count} partitions, {size_bytes >> 10} KiB"
         print(line, end=end, file=sys.stderr, flush=True)
 
-    return show if sys.stderr.isatty() else lambda _read_count: None
+    return show
 
 
 def _note(line: str) -> None:

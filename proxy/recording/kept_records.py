@@ -76,7 +76,7 @@ class KeptRecords:
         return sorted(key for key, partition in self._partitions.items() if partition.records)
 
     def records(self, key: PartitionKey) -> list[Record]:
-        """Return the records of a partition in the order of their offsets, without undecided ones."""
+        """Return the records of a partition by offset, without undecided ones."""
         partition = self._partitions.get(key)
         return (
             [] if partition is None else [partition.records[n] for n in sorted(partition.records)]

@@ -18,7 +18,7 @@ from proxy.recording.fetched_records import (
     read_batches,
 )
 from proxy.recording.kept_records import KeptRecords, PartitionKey
-from proxy.recording.scrubbing import RecordScrubber, Scrubbing
+from proxy.recording.scrubbing import NO_RECORDS, RecordScrubber, Scrubbing
 
 if TYPE_CHECKING:
     from protocol import messages
@@ -147,7 +147,7 @@ class Recorder:
         if topic not in self._scrubbers:
             self._scrubbers[topic] = self._scrubbing.of_topic(topic)
         scrubber = self._scrubbers[topic]
-        if scrubber is None:
+        if scrubber is None and self._scrubbing is not NO_RECORDS:
             self.unscrubbed_topics.add(topic)
         return scrubber
 

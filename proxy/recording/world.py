@@ -2,15 +2,18 @@
 
 import gzip
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import msgspec
 
-from broker.http_admin.recorded_parts import AskedRequest, RecordedBroker
+from broker.http_admin.acls import AclBody
+from broker.http_admin.quotas import QuotaView
+from broker.http_admin.recorded_parts import AskedRequest, RecordedBroker, RecordedCluster
 from broker.http_admin.snapshot_document import (
+    SavedOffset,
     SavedPartition,
     SavedRecord,
     SavedTopic,
@@ -24,41 +27,59 @@ from proxy.recording.cluster_reader import ClusterReader
 from proxy.recording.kept_records import KeptRecords
 from proxy.recording.log_reader import LogEnds
 
-ReadRecords = Callable[[Sequence[TopicDescription], Mapping[PartitionKey, LogEnds]], None]
-"""Reads records of topics into the `KeptRecords`."""
 _GZIP_SUFFIX = ".gz"
 
 
-def record_world(
-    reader: ClusterReader,
-    kept: KeptRecords,
-    requests: Sequence[AskedRequest] = (),
-    read_records: ReadRecords | None = None,
-) -> Snapshot:
-    """Return the document of a cluster with the records that are kept.
+@dataclass(frozen=True, slots=True)
+class ClusterParts:
+    """What a cluster has beside records."""
 
-    Without `read_records` these are the ones that were seen before.
+    topics: Sequence[TopicDescription]
+    configs: Mapping[str, dict[str, str]]
+    """The configuration that is set on each topic."""
+    ends: Mapping[PartitionKey, LogEnds]
+    offsets: list[SavedOffset]
+    quotas: list[QuotaView]
+    acls: list[AclBody]
+    cluster: RecordedCluster
+
+
+def read_parts(reader: ClusterReader) -> ClusterParts:
+    """Read a cluster; this blocks.
+
+    Raises:
+        ClientError: it cannot be reached, or refuses to name its topics.
     """
     topics = reader.topics()
     groups = reader.groups()
     # Before the ends of the logs: what is committed later may be past these ends.
     offsets = reader.offsets(groups, topics)
-    configs = reader.configs(topics)
-    ends = reader.log_ends(topics)
-    if read_records is not None:
-        read_records(topics, ends)
-    cluster = reader.cluster(groups)
-    numbers = _node_ids(cluster.brokers)
-    cluster.brokers = [
-        RecordedBroker(numbers[broker.node_id], broker.rack) for broker in cluster.brokers
+    return ClusterParts(
+        topics,
+        reader.configs(topics),
+        reader.log_ends(topics),
+        offsets,
+        reader.quotas(),
+        reader.acls(),
+        reader.cluster(groups),
+    )
+
+
+def world_of(
+    parts: ClusterParts, kept: KeptRecords, requests: Sequence[AskedRequest] = ()
+) -> Snapshot:
+    """Return the document of a cluster, with the records that are kept."""
+    node_ids = _node_ids(parts.cluster.brokers)
+    brokers = [
+        RecordedBroker(node_ids[broker.node_id], broker.rack) for broker in parts.cluster.brokers
     ]
-    world = _World(kept, ends, numbers)
+    world = _World(kept, parts.ends, node_ids)
     return Snapshot(
-        topics=[world.topic(topic, configs.get(topic.name, {})) for topic in topics],
-        offsets=offsets,
-        quotas=reader.quotas(),
-        acls=reader.acls(),
-        cluster=cluster,
+        topics=[world.topic(topic, parts.configs.get(topic.name, {})) for topic in parts.topics],
+        offsets=parts.offsets,
+        quotas=parts.quotas,
+        acls=parts.acls,
+        cluster=msgspec.structs.replace(parts.cluster, brokers=brokers),
         requests=list(requests),
     )
 
