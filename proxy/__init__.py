@@ -1,1 +1,1 @@
-"""`mock-kafka proxy` and `mock-kafka record`: what stands before a real cluster, or copies it."""
+"""A proxy in front of a Kafka cluster: faults, throttles and a journal for real brokers."""
