@@ -118,6 +118,14 @@ def test_a_reader_with_read_committed_decides() -> None:
     assert found(everything) == [(0, b"aborted"), (1, b"committed")]
 
 
+def test_deleted_records_of_a_batch_are_not_kept() -> None:
+    response = fetch_response(stored(make_batch(b"a", b"b", b"c"), 5))
+    response.responses[0].partitions[0].log_start_offset = 6
+    recording = recorder()
+    recording.see_fetch(fetch_request(), response)
+    assert found(recording) == [(6, b"b"), (7, b"c")]
+
+
 def test_records_are_scrubbed_and_topics_without_rules_are_named() -> None:
     rules = Scrubbing([("t", RecordScrubber(Drop(), Keep(), []))])
     recording = recorder(rules)
