@@ -8,6 +8,12 @@ from confluent_kafka import Producer
 from mock_kafka import DEFAULT, MockKafka, open_admin
 from mock_kafka import PartitionOffset as Offset
 
+CONFIG = {
+    "super.users": "User:ANONYMOUS",
+    "broker.1.broker.rack": "east",
+    "cluster.id": "recorded",
+}
+
 
 @contextmanager
 def filled_cluster() -> Iterator[MockKafka]:
