@@ -33,6 +33,7 @@ def parts(
         [],
         [],
         [],
+        [],
         RecordedCluster("id", brokers),
     )
 
