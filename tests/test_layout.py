@@ -24,6 +24,7 @@ PACKAGES = (
     "mock_kafka",
     "producer_state",
     "protocol",
+    "proxy",
     "quotas",
     "scenarios",
     "simulation",
