@@ -26,6 +26,7 @@ from client.security import security_of
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
 from protocol.properties import PropertiesError, parse_properties
+from proxy.recording.options import add_record_options
 from proxy.serve import start_proxy
 
 DESCRIPTION = """\
@@ -97,6 +98,13 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         action="store_true",
         help="clients authenticate at the cluster: print SASL in security.protocol",
     )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="record what passes into this file, each minute, at SIGUSR1 and at the end",
+    )
+    add_record_options(parser)
     use_variables(parser, environment)
     add_parent_argument(parser)
     parser.set_defaults(brokers=1, first_node_id=None)
@@ -120,12 +128,21 @@ def main(
     if unknown:
         refuse_unknown(parser, unknown)
     try:
-        security = security_of(read_client_properties(parsed.to_config))
+        properties = read_client_properties(parsed.to_config)
+        security = security_of(properties)
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
         start = partial(start_proxy, to=parsed.to, security=security)
-        run(serve(serve_options(parsed, environment), start, _prepare_nothing))
+        if parsed.record is None:
+            run(serve(serve_options(parsed, environment), start, _prepare_nothing))
+        else:
+            from proxy.recording.world_file import open_world_file  # noqa: PLC0415 - few record
+
+            world = open_world_file(parser, parsed, properties)
+            begin = partial(world.start, start)
+            run(serve(serve_options(parsed, environment), begin, _prepare_nothing))
+            world.write()
     except (ConfigError, SecurityError, StartError) as error:
         print(f"mock-kafka proxy: {error}", file=sys.stderr)
         return 1
