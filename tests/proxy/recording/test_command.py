@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from mock_kafka import MockKafka, cli
 from proxy.recording import command
+from proxy.recording.options import RECORDS_MAX
 
 RULES = """
 hash_key: ${env:SCRUB_KEY}
@@ -122,7 +123,7 @@ def test_a_proxy_has_the_options_with_records_that_were_seen() -> None:
     parser = command.build_parser()
     parsed = parser.parse_args(["--from", "a:1", "--out", "w", "--unscrubbed"])
     scrubbing = command.scrubbing_of_options(parsed, {})
-    assert command.recording_options(parsed, scrubbing).records_max == command.RECORDS_MAX
+    assert command.recording_options(parsed, scrubbing).records_max == RECORDS_MAX
     parsed.records = None
     assert not command.recording_options(parsed, scrubbing).reads_logs
     parsed.records = "all"
