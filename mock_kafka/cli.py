@@ -151,7 +151,7 @@ examples:
       like kafka-consumer-groups.sh and kafka-share-groups.sh
   mock-kafka acls --bootstrap-server 127.0.0.1:9092 --list
       like kafka-acls.sh
-  mock-kafka record --from kafka:9092 --out world.mk --scrub scrub.yaml
+  mock-kafka record --from localhost:9092 --out world.mk --scrub scrub.yaml
       for MockKafka(snapshot="world.mk"): a copy of a cluster without its secrets
   mock-kafka faults add '{{"api": "Produce", "drop": "before_response", "times": 1}}'
   mock-kafka requests list --api Produce

@@ -21,8 +21,8 @@ ACLs, and the names of groups and users.
 
 EPILOG = """\
 examples:
-  mock-kafka record --from kafka:9092 --out world.mk --scrub scrub.yaml
-  mock-kafka record --from kafka:9092 --out world.mk.gz --topics 'orders*' \\
+  mock-kafka record --from localhost:9092 --out world.mk --scrub scrub.yaml
+  mock-kafka record --from localhost:9092 --out world.mk.gz --topics 'orders*' \\
       --records 100 --unscrubbed --to-config client.properties
 
 Records may be data of customers. So they are written only with --scrub FILE, or with
