@@ -17,6 +17,7 @@ from broker.http_admin.operation import (
     PartitionIndex,
 )
 from broker.http_admin.quotas import QuotaView
+from broker.http_admin.recorded_parts import AskedRequest, RecordedCluster
 from broker.http_admin.topic_records import BytesBody, HeaderBody
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN
 from producer_state.rules import (
@@ -216,7 +217,8 @@ class SavedConfig(Input):
 class Snapshot(Input):
     """The state of a cluster. Everything that is left out is empty, or as at the start.
 
-    Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls.
+    Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls. `cluster`
+    and `requests` are parts of a recording of another cluster, and not loaded.
     """
 
     version: Literal[1, 2] = 2
@@ -238,6 +240,8 @@ class Snapshot(Input):
     credentials: list[SavedCredential] = msgspec.field(default_factory=list)
     delegation_tokens: list[SavedToken] = msgspec.field(default_factory=list)
     acls: list[AclBody] = msgspec.field(default_factory=list)
+    cluster: RecordedCluster | None = None
+    requests: list[AskedRequest] = msgspec.field(default_factory=list)
 
 
 LONG_PARTS: frozenset[type] = frozenset({Snapshot, SavedTopic, SavedPartition})

@@ -28,7 +28,7 @@ from broker.http_admin.snapshot_document import (
     SavedRecord,
     SavedReplica,
 )
-from broker.http_admin.topic_records import BytesBody, HeaderBody
+from broker.http_admin.topic_records import HeaderBody, saved_bytes
 from producer_state.rules import NO_OFFSET, Batch, Entry
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements, paced_stream
@@ -196,24 +196,15 @@ def _saved_record(record: Record, left: LeftBytes) -> SavedRecord:
     return SavedRecord(
         record.offset,
         record.timestamp,
-        _saved_bytes(record.key),
-        _saved_bytes(record.value),
-        [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
+        saved_bytes(record.key),
+        saved_bytes(record.value),
+        [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
     )
 
 
 def _as_base64(batch: bytes, left: LeftBytes) -> str:
     left.take(len(batch))
     return b64encode(batch).decode()
-
-
-def _saved_bytes(value: bytes | None) -> str | BytesBody | None:
-    if value is None:
-        return None
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return BytesBody(base64=b64encode(value).decode())
 
 
 def _saved_producer(producer_id: int, entry: Entry) -> SavedProducer:

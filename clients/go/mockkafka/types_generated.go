@@ -849,7 +849,8 @@ type PartitionView struct {
 
 // Snapshot: The state of a cluster. Everything that is left out is empty, or as at the start.
 //
-// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls.
+// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls. `cluster`
+// and `requests` are parts of a recording of another cluster, and not loaded.
 type Snapshot struct {
 	// By default 2.
 	Version          *int                     `json:"version,omitempty"`
@@ -869,6 +870,8 @@ type Snapshot struct {
 	Credentials      []SavedCredential        `json:"credentials,omitempty"`
 	DelegationTokens []SavedToken             `json:"delegation_tokens,omitempty"`
 	ACLs             []AclBody                `json:"acls,omitempty"`
+	Cluster          *RecordedCluster         `json:"cluster,omitempty"`
+	Requests         []AskedRequest           `json:"requests,omitempty"`
 }
 
 // SavedBroker: A broker that is not up: whether Metadata lists it, and whether its sockets
@@ -1050,6 +1053,60 @@ type SavedToken struct {
 	IssueTimestamp  int64    `json:"issue_timestamp"`
 	MaxTimestamp    int64    `json:"max_timestamp"`
 	ExpiryTimestamp int64    `json:"expiry_timestamp"`
+}
+
+// RecordedCluster: What a cluster said of itself.
+//
+// `release` is the newest one whose API versions fit, such as `4.4`. `api_versions` has the
+// lowest and the highest version by API, and `features` the finalized levels.
+type RecordedCluster struct {
+	ClusterID   *string          `json:"cluster_id,omitempty"`
+	Brokers     []RecordedBroker `json:"brokers,omitempty"`
+	Release     *string          `json:"release,omitempty"`
+	APIVersions map[string]any   `json:"api_versions,omitempty"`
+	Features    map[string]int64 `json:"features,omitempty"`
+	Users       []RecordedUser   `json:"users,omitempty"`
+	Groups      []RecordedGroup  `json:"groups,omitempty"`
+}
+
+// RecordedBroker: A broker, with its rack if it has one.
+type RecordedBroker struct {
+	NodeID int     `json:"node_id"`
+	Rack   *string `json:"rack,omitempty"`
+}
+
+// RecordedUser: A SCRAM user. Salt and keys are secrets, so nobody can authenticate as this user.
+type RecordedUser struct {
+	User       string `json:"user"`
+	Mechanism  string `json:"mechanism"`
+	Iterations int64  `json:"iterations"`
+}
+
+// RecordedGroup: A group as the cluster listed it: type (`classic`, ...), state and protocol
+// type.
+type RecordedGroup struct {
+	GroupID      string `json:"group_id"`
+	Type         string `json:"type,omitempty"`
+	State        string `json:"state,omitempty"`
+	ProtocolType string `json:"protocol_type,omitempty"`
+}
+
+// AskedRequest: What requests of one kind named: they had the same API and version, and were of
+// one user.
+//
+// `count` requests named these groups, transactional ids and resources, and each of them some of
+// `topics`. Resources are such as `BROKER:1` (configuration), `ACL:TOPIC:orders`,
+// `QUOTA:user=alice` and `USER:alice` (SCRAM).
+type AskedRequest struct {
+	API              API      `json:"api"`
+	Version          int      `json:"version"`
+	User             string   `json:"user,omitempty"`
+	Topics           []string `json:"topics,omitempty"`
+	Groups           []string `json:"groups,omitempty"`
+	TransactionalIDs []string `json:"transactional_ids,omitempty"`
+	Resources        []string `json:"resources,omitempty"`
+	// By default 1.
+	Count *int64 `json:"count,omitempty"`
 }
 
 // NewTopicBody: A new topic; missing numbers are the configured defaults.

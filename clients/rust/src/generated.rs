@@ -1516,7 +1516,8 @@ pub struct PartitionView {
 
 /// The state of a cluster. Everything that is left out is empty, or as at the start.
 ///
-/// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls.
+/// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls. `cluster`
+/// and `requests` are parts of a recording of another cluster, and not loaded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1553,6 +1554,10 @@ pub struct Snapshot {
     pub delegation_tokens: Option<Vec<SavedToken>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acls: Option<Vec<AclBody>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<RecordedCluster>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Vec<AskedRequest>>,
 }
 
 impl Snapshot {
@@ -1639,6 +1644,16 @@ impl Snapshot {
     /// Sets `acls`.
     pub fn acls(mut self, value: impl Into<Vec<AclBody>>) -> Self {
         self.acls = Some(value.into());
+        self
+    }
+    /// Sets `cluster`.
+    pub fn cluster(mut self, value: impl Into<RecordedCluster>) -> Self {
+        self.cluster = Some(value.into());
+        self
+    }
+    /// Sets `requests`.
+    pub fn requests(mut self, value: impl Into<Vec<AskedRequest>>) -> Self {
+        self.requests = Some(value.into());
         self
     }
 }
@@ -2061,6 +2076,176 @@ pub struct SavedToken {
     pub issue_timestamp: i64,
     pub max_timestamp: i64,
     pub expiry_timestamp: i64,
+}
+
+/// What a cluster said of itself.
+///
+/// `release` is the newest one whose API versions fit, such as `4.4`. `api_versions` has the lowest
+/// and the highest version by API, and `features` the finalized levels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedCluster {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brokers: Option<Vec<RecordedBroker>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_versions: Option<BTreeMap<String, Vec<Value>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<BTreeMap<String, i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<Vec<RecordedUser>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<RecordedGroup>>,
+}
+
+impl RecordedCluster {
+    /// Sets `cluster_id`.
+    pub fn cluster_id(mut self, value: impl Into<String>) -> Self {
+        self.cluster_id = Some(value.into());
+        self
+    }
+    /// Sets `brokers`.
+    pub fn brokers(mut self, value: impl Into<Vec<RecordedBroker>>) -> Self {
+        self.brokers = Some(value.into());
+        self
+    }
+    /// Sets `release`.
+    pub fn release(mut self, value: impl Into<String>) -> Self {
+        self.release = Some(value.into());
+        self
+    }
+    /// Sets `api_versions`.
+    pub fn api_versions(mut self, value: impl Into<BTreeMap<String, Vec<Value>>>) -> Self {
+        self.api_versions = Some(value.into());
+        self
+    }
+    /// Sets `features`.
+    pub fn features(mut self, value: impl Into<BTreeMap<String, i64>>) -> Self {
+        self.features = Some(value.into());
+        self
+    }
+    /// Sets `users`.
+    pub fn users(mut self, value: impl Into<Vec<RecordedUser>>) -> Self {
+        self.users = Some(value.into());
+        self
+    }
+    /// Sets `groups`.
+    pub fn groups(mut self, value: impl Into<Vec<RecordedGroup>>) -> Self {
+        self.groups = Some(value.into());
+        self
+    }
+}
+
+/// A broker, with its rack if it has one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedBroker {
+    pub node_id: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
+}
+
+impl RecordedBroker {
+    /// Sets `rack`.
+    pub fn rack(mut self, value: impl Into<String>) -> Self {
+        self.rack = Some(value.into());
+        self
+    }
+}
+
+/// A SCRAM user. Salt and keys are secrets, so nobody can authenticate as this user.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedUser {
+    pub user: String,
+    pub mechanism: String,
+    pub iterations: i64,
+}
+
+/// A group as the cluster listed it: type (`classic`, ...), state and protocol type.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedGroup {
+    pub group_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_type: Option<String>,
+}
+
+impl RecordedGroup {
+    /// Sets `type`.
+    pub fn r#type(mut self, value: impl Into<String>) -> Self {
+        self.r#type = Some(value.into());
+        self
+    }
+    /// Sets `state`.
+    pub fn state(mut self, value: impl Into<String>) -> Self {
+        self.state = Some(value.into());
+        self
+    }
+    /// Sets `protocol_type`.
+    pub fn protocol_type(mut self, value: impl Into<String>) -> Self {
+        self.protocol_type = Some(value.into());
+        self
+    }
+}
+
+/// What requests of one kind named: they had the same API and version, and were of one user.
+///
+/// `count` requests named these groups, transactional ids and resources, and each of them some of
+/// `topics`. Resources are such as `BROKER:1` (configuration), `ACL:TOPIC:orders`,
+/// `QUOTA:user=alice` and `USER:alice` (SCRAM).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AskedRequest {
+    pub api: String,
+    pub version: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactional_ids: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
+impl AskedRequest {
+    /// Sets `user`.
+    pub fn user(mut self, value: impl Into<String>) -> Self {
+        self.user = Some(value.into());
+        self
+    }
+    /// Sets `topics`.
+    pub fn topics(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.topics = Some(value.into());
+        self
+    }
+    /// Sets `groups`.
+    pub fn groups(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.groups = Some(value.into());
+        self
+    }
+    /// Sets `transactional_ids`.
+    pub fn transactional_ids(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.transactional_ids = Some(value.into());
+        self
+    }
+    /// Sets `resources`.
+    pub fn resources(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.resources = Some(value.into());
+        self
+    }
+    /// Sets `count`.
+    pub fn count(mut self, value: impl Into<i64>) -> Self {
+        self.count = Some(value.into());
+        self
+    }
 }
 
 /// A new topic; missing numbers are the configured defaults.
