@@ -87,9 +87,10 @@ async function look() {
       ifHere("groups", getPage("groups", groupPaging.query, groupId), NO_PAGE),
       ...paths.map((path) => ifHere(PARTS[path], get(path), [])),
     ]);
-    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions, ...rest] =
+    const [health, time, listed, connections, quotas, live, shadow, filters, faults, transactions, ...rest] =
       found;
     const [configs, acls] = rest;
+    const brokers = listed.filter((each) => each.node_id >= 0); // -1 is the bootstrap port of a proxy
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
     await readMessages(topics, brokers);
