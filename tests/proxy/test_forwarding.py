@@ -91,6 +91,16 @@ async def test_a_throttle_is_in_the_response_and_mutes_the_connection() -> None:
         assert (await client.response(ApiKey.METADATA, 12)).throttle_time_ms == 0
 
 
+async def test_a_throttle_of_produce_is_in_its_response() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.metadata("orders")
+        add(served, api="Produce", throttle_time_ms=700, mute=False, times=1)
+        response = await client.ask(ApiKey.PRODUCE, PRODUCE_VERSION, produce_request())
+        assert response.throttle_time_ms == 700
+        assert response.responses[0].partition_responses[0].base_offset == 0
+
+
 async def test_responses_keep_the_order_of_requests_when_a_rule_comes_in_between() -> None:
     async with serving() as served:
         client = await served.connect()
