@@ -28,6 +28,8 @@ from proxy.request_head import expects_response
 if TYPE_CHECKING:
     from broker.faults.rule import FaultRule
 
+THROTTLE_TIME_BYTES = 4
+
 Observer = Callable[[RequestContext, bytes, bytes | None], None]
 """Gets a request without its size, and the frame of the cluster's response; None without one."""
 
@@ -217,5 +219,22 @@ def _known_route(api_key: int, api_version: int) -> Route | None:
 
 def _throttled(context: RequestContext, frame: bytes) -> CompletedResponse:
     """Return a response of the cluster, with the mute of a rule or of a quota of the proxy."""
+    if context.throttle_time_ms:
+        frame = _with_throttle_time(context, frame)
     quota = context.throttled_by
     return frame if quota is None else throttled_response(context, quota, frame)
+
+
+def _with_throttle_time(context: RequestContext, frame: bytes) -> bytes:
+    """Return a response with the longer throttle time: that of the cluster, or the proxy's."""
+    key, version = ApiKey(context.api_key), context.api_version
+    if not messages.has_throttle_time(key, version):
+        return frame
+    if messages.begins_with_throttle(key, version):
+        start = codec.response_body_start(key, version)
+        end = start + THROTTLE_TIME_BYTES
+        throttle_time_ms = max(int.from_bytes(frame[start:end]), context.throttle_time_ms)
+        return frame[:start] + throttle_time_ms.to_bytes(THROTTLE_TIME_BYTES) + frame[end:]
+    response = codec.decode_response(frame, key, version)
+    response.throttle_time_ms = max(response.throttle_time_ms, context.throttle_time_ms)
+    return codec.encode_response(context.correlation_id, key, version, response)

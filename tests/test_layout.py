@@ -141,6 +141,12 @@ SHELLS = {
     "loadgen/clients/sequential_client.py",
     "loadgen/clients/share_member.py",
     "loadgen/worker/timer.py",
+    "proxy/cli.py",
+    "proxy/client_side.py",
+    "proxy/own_requests.py",
+    "proxy/serve.py",
+    "proxy/server.py",
+    "proxy/upstream_side.py",
     "loadgen/clients/topic_clients.py",
     "loadgen/worker/worker.py",
 }

@@ -61,7 +61,13 @@ def metadata() -> Any:
 
 def find_coordinator() -> Any:
     made = messages.FindCoordinatorResponse
-    found = {"node_id": 1, "host": "one", "port": 9092, "error_code": 0, "error_message": None}
+    found: dict[str, Any] = {
+        "node_id": 1,
+        "host": "one",
+        "port": 9092,
+        "error_code": 0,
+        "error_message": None,
+    }
     return made(**found, coordinators=[made.Coordinator(key="group", **found)])
 
 

@@ -37,7 +37,7 @@ async def produce(client: RawClient) -> Any:
 
 
 def add(served: Served, **fields: Any) -> None:
-    served.proxy.dispatcher.faults.add(fault_rule(**fields), served.proxy.clock.now_ms())
+    served.proxy.forwarding.faults.add(fault_rule(**fields), served.proxy.clock.now_ms())
 
 
 def end_offset(served: Served) -> int:
@@ -91,6 +91,16 @@ async def test_a_throttle_is_in_the_response_and_mutes_the_connection() -> None:
         assert (await client.response(ApiKey.METADATA, 12)).throttle_time_ms == 0
 
 
+async def test_a_throttle_of_produce_is_in_its_response() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.metadata("orders")
+        add(served, api="Produce", throttle_time_ms=700, mute=False, times=1)
+        response = await client.ask(ApiKey.PRODUCE, PRODUCE_VERSION, produce_request())
+        assert response.throttle_time_ms == 700
+        assert response.responses[0].partition_responses[0].base_offset == 0
+
+
 async def test_responses_keep_the_order_of_requests_when_a_rule_comes_in_between() -> None:
     async with serving() as served:
         client = await served.connect()
@@ -131,21 +141,21 @@ async def test_responses_keep_the_order_of_requests_when_a_rule_comes_in_between
 @pytest.mark.parametrize("is_looked_at", [False, True])
 async def test_produce_without_acknowledgement_shifts_no_response(*, is_looked_at: bool) -> None:
     async with serving() as served:
-        served.proxy.dispatcher.journal.is_enabled = is_looked_at
+        served.proxy.forwarding.journal.is_enabled = is_looked_at
         client = await served.connect()
         await client.metadata("orders")
         client.send(ApiKey.PRODUCE, PRODUCE_VERSION, produce_request(acks=0), correlation_id=5)
         assert (await client.metadata("orders")).topics[0].name == "orders"
         assert end_offset(served) == 1
         if is_looked_at:
-            entry = next(e for e in served.proxy.dispatcher.journal if e.number == 2)
+            entry = next(e for e in served.proxy.forwarding.journal if e.number == 2)
             assert isinstance(entry, Entry)
             assert entry.outcome is Outcome.NO_RESPONSE
 
 
 async def test_the_journal_has_requests_with_names_of_topics_by_id() -> None:
     async with serving() as served:
-        dispatcher = served.proxy.dispatcher
+        dispatcher = served.proxy.forwarding
         dispatcher.journal.is_enabled = True
         client = await served.connect(served.proxy.cluster.brokers[1].port)
         await client.metadata("orders")  # creates it
@@ -163,7 +173,7 @@ async def test_the_journal_has_requests_with_names_of_topics_by_id() -> None:
 async def test_observers_get_what_the_cluster_got_and_its_response() -> None:
     async with serving() as served:
         seen: list[tuple[int, int, bool]] = []
-        served.proxy.dispatcher.observers.append(
+        served.proxy.forwarding.observers.append(
             lambda context, request, frame: seen.append(
                 (context.api_key, int.from_bytes(request[4:8]), frame is not None)
             )

@@ -41,7 +41,7 @@ def with_proxy_addresses(value: Any) -> Any:
         return value
     changed = {name: with_proxy_addresses(item) for name, item in value.items()}
     if "host" in value:
-        node_id = value.get("node_id", value.get("broker_id"))
+        node_id = value["node_id"] if "node_id" in value else value["broker_id"]
         changed |= {"host": "proxy" * 20, "port": 100 + node_id}
     return changed
 

@@ -60,12 +60,12 @@ async def test_rules_for_a_user_match_the_one_that_the_cluster_has_accepted(mech
     to = [Address(HOST, cluster.cluster.brokers[1].port)]
     proxy = await start_proxy(replace(options(), has_sasl=True), to, Security())
     rule = fault_rule(api="Metadata", user="alice", error="INVALID_REQUEST")
-    proxy.dispatcher.faults.add(rule, proxy.clock.now_ms())
+    proxy.forwarding.faults.add(rule, proxy.clock.now_ms())
     try:
         security = Security(None, SaslSettings(mechanism, "alice", "secret"))
         port = proxy.cluster.brokers[-1].port
         await describe_cluster([Address(HOST, port)], security)
-        (state,) = proxy.dispatcher.faults.rules()
+        (state,) = proxy.forwarding.faults.rules()
         assert state.fire_count == 1
     finally:
         await proxy.stop()

@@ -84,7 +84,7 @@ async def test_apis_that_nobody_here_knows_pass_as_bytes() -> None:
     frame = b"\x12\x67\0\3\0\0\0\7\0\2id what nobody knows"
     async with serving(to=[address]) as served:
         for is_looked_at in (False, True):
-            served.proxy.dispatcher.journal.is_enabled = is_looked_at
+            served.proxy.forwarding.journal.is_enabled = is_looked_at
             while not received.empty():
                 received.get_nowait()
             client = await served.connect()
@@ -147,7 +147,7 @@ async def test_a_client_that_is_gone_closes_the_connection_to_its_broker() -> No
         assert len(served.cluster.protocols) == 1
         client.writer.transport.abort()
         await until(lambda: not (served.cluster.protocols or served.proxy.protocols))
-        assert served.proxy.dispatcher.upstreams == {}
+        assert served.proxy.forwarding.upstreams == {}
 
 
 async def test_a_version_that_the_proxy_cannot_rewrite_is_not_offered() -> None:
@@ -196,7 +196,7 @@ async def test_a_client_that_does_not_read_stops_the_broker_and_goes_on_later(
     address = Address(HOST, upstream.sockets[0].getsockname()[1])
     frame = b"\x12\x67\0\3\0\0\0\7\xff\xff"
     async with serving(to=[address]) as served:
-        served.proxy.dispatcher.journal.is_enabled = is_looked_at
+        served.proxy.forwarding.journal.is_enabled = is_looked_at
         client = await served.connect()
         client.writer.write((len(frame).to_bytes(4) + frame) * 32)
         await until(lambda: any(p._is_write_paused for p in served.proxy.protocols))
