@@ -29,19 +29,19 @@ NAMES = ("ours", "toxiproxy")
 @contextmanager
 def proxied(name: str, upstream: ServerProcess, cpu: int | None) -> Iterator[ServerProcess]:
     """Run a proxy in front of a broker."""
-    host, port = upstream.address
     if name == "toxiproxy":
-        with toxiproxy.serve((host, port), cpu) as (pid, own_port):
-            yield ServerProcess("ours", pid, ((host, own_port),), 0.0)
+        with toxiproxy.serve(upstream.address, cpu) as (pid, port):
+            yield ServerProcess("ours", pid, (("127.0.0.1", port),), 0.0)
         return
-    words = [sys.executable, "-m", "mock_kafka", "proxy", "--to", f"{host}:{port}", "--port", "0"]
+    words = [sys.executable, "-m", "mock_kafka", "proxy", "--to", upstream.bootstrap_servers]
+    words += ["--port", "0"]
     with pinned(cpu):
         process = subprocess.Popen(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        own_host, _, own_port = line.strip().rpartition("=")[2].split(",")[0].rpartition(":")
-        yield ServerProcess("ours", process.pid, ((own_host, int(own_port)),), 0.0)
+        host, _, own_port = line.strip().rpartition("=")[2].split(",")[0].rpartition(":")
+        yield ServerProcess("ours", process.pid, ((host, int(own_port)),), 0.0)
     finally:
         process.terminate()
         process.wait()
