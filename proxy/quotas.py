@@ -5,11 +5,9 @@ from collections.abc import Callable, Mapping
 from broker.cluster.cluster import Cluster
 from broker.responses import DispatchResult
 from protocol.api_keys import ApiKey
-from protocol.pacing import may_pause
+from proxy.exchange import LOOKED_AT_APIS
 from proxy.quota_request import QuotaRequest
 
-SETTINGS = frozenset({ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS})
-"""These are looked at in any case: a tool may set the first quota."""
 TOPIC_CHANGES = frozenset({ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS})
 
 Handle = Callable[[QuotaRequest], DispatchResult]
@@ -18,7 +16,7 @@ Handle = Callable[[QuotaRequest], DispatchResult]
 def quota_handler(api_key: ApiKey, cluster: Cluster) -> Handle | None:
     """Return what handles a request under the quotas that are set now; None if none is for it."""
     quotas = cluster.quotas
-    if api_key in SETTINGS:
+    if api_key in LOOKED_AT_APIS:
         return _settings()[api_key]
     if api_key is ApiKey.PRODUCE and quotas.clients.producer_ids_rate.is_enabled:
         from proxy.producer_id_quota import handle_produce  # noqa: PLC0415 - see ADR 24
@@ -29,7 +27,6 @@ def quota_handler(api_key: ApiKey, cluster: Cluster) -> Handle | None:
     return None
 
 
-@may_pause
 def _settings() -> Mapping[ApiKey, Handle]:
     from proxy import quota_settings  # noqa: PLC0415 - see ADR 24
 
