@@ -11,11 +11,10 @@ from broker.handlers.k48_describe_client_quotas import handle_describe_client_qu
 from broker.handlers.k49_alter_client_quotas import handle_alter_client_quotas
 from broker.responses import DispatchResult
 from protocol.pacing import may_pause, paced_elements
+from proxy.mirror import ENFORCED_KEYS
 from proxy.quota_request import QuotaRequest
-from quotas.entities import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE, PRODUCER_IDS_RATE
+from quotas.entities import PRODUCER_BYTE_RATE
 
-KEYS = frozenset({PRODUCER_IDS_RATE.name, CONTROLLER_MUTATION_RATE.name})
-"""The quotas that the proxy keeps and enforces: those of KIP-936 and KIP-599."""
 _Entity = frozenset[tuple[str, str | None]]
 
 
@@ -32,12 +31,12 @@ def handle_alter(request: QuotaRequest) -> DispatchResult:
     """
     own, rest = request.decoded(), request.decoded()
     for entry in paced_elements(own.entries):
-        entry.ops = [op for op in entry.ops if op.key in KEYS]
+        entry.ops = [op for op in entry.ops if op.key in ENFORCED_KEYS]
     own.entries = [entry for entry in own.entries if entry.ops]
     if not own.entries:
         return request.pass_on()
     for entry in paced_elements(rest.entries):
-        entry.ops = [op for op in entry.ops if op.key not in KEYS]
+        entry.ops = [op for op in entry.ops if op.key not in ENFORCED_KEYS]
     rest.entries = [entry for entry in rest.entries if entry.ops]
     if not rest.entries:
         rest = request.decoded()
