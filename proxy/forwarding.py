@@ -64,6 +64,8 @@ def proxied_route(api_key: ApiKey) -> Route:
 class ForwardingDispatcher(Dispatcher):
     """Sends requests to the cluster behind the proxy, each after the response to the one before."""
 
+    learns_requests = False  # the cluster behind the proxy answers them
+
     def __init__(self, cluster: Cluster, report_bug: BugReporter) -> None:
         """`report_bug` receives what the code of the proxy raised, and the request."""
         super().__init__(cluster, report_bug)

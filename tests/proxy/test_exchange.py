@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -55,7 +56,7 @@ def expected_of(correlation_id: int, key: int, version: int) -> Expected:
 
 def parts_of(data: bytes, cuts: list[int]) -> list[bytes]:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(places)]
 
 
 UNACKNOWLEDGED = "unacknowledged"
@@ -81,7 +82,9 @@ def test_any_split_of_the_bytes_gives_the_same_output(
             requests += request(int(key), version, number)
         if key == UNACKNOWLEDGED:
             continue
-        if key in STREAMED_APIS and (key, version) in VERSIONS:  # in parts it would lose its addresses
+        if (
+            key in STREAMED_APIS and (key, version) in VERSIONS
+        ):  # in parts it would lose its addresses
             frame = with_id(without_endpoints(ApiKey(int(key)), version), number)
         elif (key, version) in VERSIONS and key not in STREAMED_APIS:
             frame = with_id(frame_of(ApiKey(int(key)), version), number)

@@ -1,3 +1,5 @@
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -98,9 +100,7 @@ def test_addresses_in_unknown_versions_are_refused(key: ApiKey) -> None:
 def streamed(frame: bytes, key: ApiKey, version: int, cuts: list[int]) -> bytes:
     stream = StreamedResponse(key, version, len(frame))
     places = [0, *sorted({8 + cut % (len(frame) - 8) for cut in cuts}), len(frame)]
-    return b"".join(
-        stream.pass_on(frame[start:end]) for start, end in zip(places, places[1:], strict=False)
-    )
+    return b"".join(stream.pass_on(frame[start:end]) for start, end in pairwise(places))
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -135,7 +135,5 @@ def test_arbitrary_bytes_are_refused_or_passed_on(
 ) -> None:
     body = frame_of(*pair)[4:][: 4 + kept] + noise
     frame = len(body).to_bytes(4) + body
-    try:
+    with suppress(DecodeError, UnicodeDecodeError):
         rewritten(frame, *pair, lambda _node_id, address: address)
-    except (DecodeError, UnicodeDecodeError):
-        pass
