@@ -178,7 +178,8 @@ def main() -> None:
                 "command": "scripts/bench proxied-restart-loop",
             }
         )
-    progress(f"proxied-restart-loop: {draw(cases["quota off"], cases["quota on"], arguments.out)}")
+    drawn = draw(cases["quota off"], cases["quota on"], arguments.out)
+    progress(f"proxied-restart-loop: {drawn}")
 
 
 if __name__ == "__main__":

@@ -203,7 +203,7 @@ def test_shadow_mode_counts_and_refuses_nothing() -> None:
         assert not client.ask(create((name, 30)), 7).topics[0].error_code
     assert client.muted_ms == 0
     counted = client.mirror.quotas.shadow.rows(client.now_ms)
-    assert {key[0] for key, _ in counted} == {
+    assert {key.quota for key, _ in counted} == {
         "producer_ids_rate",
         "controller_mutation_rate",
     }
