@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,10 +134,11 @@ def draw(off: Sequence[Sample], on: Sequence[Sample], out: Path) -> Path:
     """Draw ids and memory, without and with the quota."""
     figure = require_matplotlib()(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True)
-    for axes, label, value in (
+    panels: tuple[tuple[Any, str, Callable[[Sample], float]], ...] = (
         (left, "producer ids in Kafka's state", lambda sample: sample.producer_ids),
         (right, "live objects of the broker, more than before, MB", lambda s: s.live_bytes / 1e6),
-    ):
+    )
+    for axes, label, value in panels:
         for name, samples, colour in (("quota off", off, _OFF), ("quota on", on, _ON)):
             points = [value(sample) for sample in samples]
             axes.plot([s.restarts for s in samples], points, color=colour, linewidth=1.8)
