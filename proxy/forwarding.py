@@ -21,7 +21,10 @@ from protocol.api_keys import ApiKey
 from protocol.framing import Frame
 from protocol.pacing import may_pause
 from proxy.exchange import EndError, Exchange
+from proxy.follow_up import follow_up
 from proxy.proxied_rules import check_proxied
+from proxy.quota_request import QuotaRequest, with_throttle_time
+from proxy.quotas import quota_handler
 from proxy.request_head import expects_response
 
 Observer = Callable[[RequestContext, bytes, bytes | None], None]
@@ -60,6 +63,8 @@ def proxied_route(api_key: ApiKey) -> Route:
 
 class ForwardingDispatcher(Dispatcher):
     """Sends requests to the cluster behind the proxy, each after the response to the one before."""
+
+    learns_requests = False  # the cluster behind the proxy answers them
 
     def __init__(self, cluster: Cluster, report_bug: BugReporter) -> None:
         """`report_bug` receives what the code of the proxy raised, and the request."""
@@ -152,17 +157,38 @@ class ForwardingDispatcher(Dispatcher):
         _cluster: Any,
     ) -> DispatchResult:
         """Send a request, and wait for its response; the handler of an `Injector`."""
-        request = head + buffer[start:end]
-        if route.api_key is ApiKey.PRODUCE and not expects_response(request, context.api_version):
+        handler = quota_handler(route.api_key, self._cluster)
+        if handler is None:
+            encode = partial(_throttled, context)
+            return self._send(upstream, context, encode, head + buffer[start:end])
+        send = partial(self._send, upstream, context, unchanged)
+        probe = partial(_sent, upstream, encode=unchanged)
+        body = bytes(buffer[start:end])
+        request = QuotaRequest(context, head, body, self._cluster, send, probe)
+        return follow_up(handler(request), partial(_throttled, context))
+
+    @may_pause
+    def _send(
+        self,
+        upstream: Upstream,
+        context: RequestContext,
+        encode: Callable[[CompletedResponse], CompletedResponse],
+        request: bytes,
+    ) -> DispatchResult:
+        """Send a request, a frame without its size; return its pending response."""
+        is_produce = context.api_key == ApiKey.PRODUCE
+        if is_produce and not expects_response(request, context.api_version):
             upstream.write(upstream.exchange.send(request, None))
             self._observe(context, request, None)
-            return None
+            return encode(None)
+        if not self.observers:
+            return _sent(upstream, request, encode)
 
         def take(frame: bytes) -> CompletedResponse:
             self._observe(context, request, frame)
-            return _throttled(context, frame)
+            return encode(frame)
 
-        return _sent(upstream, request, take if self.observers else partial(_throttled, context))
+        return _sent(upstream, request, take)
 
     def _observe(self, context: RequestContext, request: bytes, frame: bytes | None) -> None:
         for observer in self.observers:
@@ -199,7 +225,13 @@ def _known_route(api_key: int, api_version: int) -> Route | None:
     return route if route.version_min <= api_version <= route.version_max else None
 
 
-def _throttled(context: RequestContext, frame: bytes) -> CompletedResponse:
-    """Return a response of the cluster, with the mute of a rule or of a quota of the proxy."""
+@may_pause
+def _throttled(context: RequestContext, response: CompletedResponse) -> CompletedResponse:
+    """Return a response with the throttle time and the mute of a rule or quota of the proxy."""
+    if not context.throttle_time_ms:
+        return response
+    response = with_throttle_time(context, response)
     quota = context.throttled_by
-    return frame if quota is None else throttled_response(context, quota, frame)
+    if quota is None or not isinstance(response, bytes | None):
+        return response
+    return throttled_response(context, quota, response)
