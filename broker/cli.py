@@ -216,8 +216,8 @@ def add_shared_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--tls",
         action="store_true",
-        help="have TLS for clients; without ssl.keystore.* with certificates for this run, of the authority"
-        " that the line ssl.ca.location=FILE names",
+        help="have TLS for clients; without ssl.keystore.* with certificates for this run, of the"
+        " authority that the line ssl.ca.location=FILE names",
     )
     add_admin_arguments(command)
     command.add_argument(

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class ProxyOwner(ConnectionOwner, Protocol):
     """The server of the proxy, as far as a connection needs it."""
 
-    @property
-    def dispatcher(self) -> ForwardingDispatcher:
-        """What sends requests on that are looked at."""
-        ...
+    forwarding: ForwardingDispatcher
 
     def new_exchange(self, listener: str, authentication: Authentication) -> Exchange:
         """Return what a new connection to a listener sends and expects."""
@@ -54,7 +51,7 @@ class ClientSide(ClientProtocol):
     ) -> None:
         super().__init__(server, broker_id, listener_security)
         self._owner = server
-        self._dispatcher = server.dispatcher
+        self._dispatcher = server.forwarding
         self._exchange: Exchange | None = None
         self._upstream: UpstreamSide | None = None
         self._connecting: asyncio.Task[None] | None = None

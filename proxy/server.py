@@ -37,8 +37,8 @@ LEARNT_BYTES_MAX = 1 << 20
 class ProxyServer(Server):
     """Listeners, connections in pairs, and what runs the timers of faults and throttles."""
 
-    cluster: MirrorCluster
-    dispatcher: ForwardingDispatcher
+    forwarding: ForwardingDispatcher
+    """The dispatcher."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class ProxyServer(Server):
     ) -> None:
         """`to` has bootstrap addresses of the cluster; `tls` is that of connections to it."""
         super().__init__(cluster, clock, report_bug)
+        self.mirror = cluster
         self._to = tuple(to)
         self._tls = tls
         self._indexes: dict[int, int] = {BOOTSTRAP_ID: 0}
@@ -62,7 +63,8 @@ class ProxyServer(Server):
         return (BOOTSTRAP_ID,)
 
     def _new_dispatcher(self, report_bug: BugReporter) -> ForwardingDispatcher:
-        return ForwardingDispatcher(self.cluster, report_bug)
+        self.forwarding = ForwardingDispatcher(self.cluster, report_bug)
+        return self.forwarding
 
     def _new_protocol(self, broker_id: int, security: ListenerSecurity) -> ClientProtocol:
         return ClientSide(self, broker_id, security)
@@ -76,7 +78,7 @@ class ProxyServer(Server):
             try:
                 self.listeners.open_soon(broker)
             except ListenError as error:
-                # Somebody else has the next port in turn.
+                # Another program has the next port in turn.
                 log.warning("a port of the proxy is taken", broker=broker.node_id, error=str(error))
                 self._indexes[broker.node_id] = max(self._indexes.values()) + 1
             else:
@@ -95,9 +97,9 @@ class ProxyServer(Server):
         key, version = ApiKey(expected.api_key), expected.api_version
         if key is ApiKey.API_VERSIONS:
             return limited(frame, expected.correlation_id or 0, version)
-        changed = rewritten(frame, key, version, partial(self.cluster.advertised, listener))
+        changed = rewritten(frame, key, version, partial(self.mirror.advertised, listener))
         if key is ApiKey.METADATA and len(frame) <= LEARNT_BYTES_MAX:
-            self.cluster.note_metadata(decode_response(frame, key, version))
+            self.mirror.note_metadata(decode_response(frame, key, version))
         return changed
 
     def note_metadata(self, metadata: "messages.MetadataResponse") -> None:
@@ -105,15 +107,15 @@ class ProxyServer(Server):
         self.cluster.cluster_id = metadata.cluster_id or ""
         listener = self.listeners.plans[0][0].name
         for found in sorted(metadata.brokers, key=lambda broker: broker.node_id):
-            self.cluster.advertised(listener, found.node_id, Address(found.host, found.port))
-        self.cluster.note_metadata(metadata)
+            self.mirror.advertised(listener, found.node_id, Address(found.host, found.port))
+        self.mirror.note_metadata(metadata)
 
     def connect(self, client: ClientSide) -> "asyncio.Task[None]":
         """Begin to connect to the broker of a client's port; report to the client."""
         return asyncio.get_running_loop().create_task(self._connect(client))
 
     async def _connect(self, client: ClientSide) -> None:
-        known = self.cluster.upstream.get(client.broker_id)
+        known = self.mirror.upstream.get(client.broker_id)
         addresses = self._to if known is None else (known,)
         loop = asyncio.get_running_loop()
         problems = []

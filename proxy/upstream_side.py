@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Protocol
 
-BUFFERED_BYTES_HIGH = 512 * 1024
+BUFFERED_BYTES_HIGH = 128 * 1024
 """Bytes that wait for one side before nothing more is read from the other."""
 
 

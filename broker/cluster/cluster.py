@@ -59,16 +59,12 @@ class Cluster:
         new_uuid: Callable[[], UUID],
         node_ids: Sequence[int] = (),
     ) -> None:
-        """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable.
-
-        The brokers have `node_ids`, by default so many as `broker_count` from `node.id` on.
-        """
+        """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable."""
         self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        first = config.first_node_id
-        node_ids = node_ids or range(first, first + broker_count)
+        node_ids = node_ids or range(config.first_node_id, config.first_node_id + broker_count)
         self._first_brokers = {n: Broker(n, "", -1) for n in node_ids}
         self.first_node_ids = tuple(self._first_brokers)
         """The node ids of the brokers that exist from the start."""
@@ -186,8 +182,7 @@ class Cluster:
 
     def is_alive(self, node_id: int) -> bool:
         """Whether a broker is up; one that was decommissioned is not."""
-        broker = self.brokers.get(node_id)
-        return broker is not None and broker.is_alive
+        return (broker := self.brokers.get(node_id)) is not None and broker.is_alive
 
     # Coordinators --------------------------------------------------------------------------
 

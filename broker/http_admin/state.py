@@ -57,10 +57,10 @@ class Admin:
         """Loads what a reset restores besides the state of the start."""
 
     def check_operation(self, operation_id: str) -> None:
-        """Check that an operation makes sense for the server.
+        """Check that the server has an operation.
 
         Raises:
-            Problem: 501, it does not.
+            Problem: 501, it does not have it.
         """
         reason = self.server.refused_operation(operation_id)
         if reason is not None:

@@ -41,20 +41,12 @@ It reads then to notice a client that leaves.
 class ConnectionOwner(Protocol):
     """The server, as far as a connection needs it."""
 
+    cluster: Cluster
     clock: Clock
+    dispatcher: Dispatcher
     connection_ids: Iterator[int]
     reset_count_of_new: int
     timer_driver: TimerDriver
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster that is served."""
-        ...
-
-    @property
-    def dispatcher(self) -> Dispatcher:
-        """What handles requests."""
-        ...
 
     def add(self, protocol: "ClientProtocol") -> str | None:
         """Count a new socket. Return why it must be closed, or None."""
@@ -127,8 +119,7 @@ class ClientProtocol(asyncio.Protocol):
         self._is_paused = False
         self._is_write_paused = False
         self.is_isolated = False
-        self.is_blocked = False
-        """Whether what the client sends cannot be taken now, for another reason than these."""
+        self.is_blocked = False  # whether nothing can be taken now, for a reason of a subclass
         self._withheld: list[ConnectionOutput] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
