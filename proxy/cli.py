@@ -105,6 +105,13 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         help="record what passes into this file, each minute, at SIGUSR1 and at the end",
     )
     add_record_options(parser)
+    parser.add_argument(
+        "--quota",
+        action="append",
+        default=[],
+        metavar="ENTITY,KEY=VALUE",
+        help="such as user=alice,producer_ids_rate=10 (docs/proxy.md); may be given often",
+    )
     use_variables(parser, environment)
     add_parent_argument(parser)
     parser.set_defaults(brokers=1, first_node_id=None)
@@ -133,6 +140,8 @@ def main(
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
+        if parsed.quota:
+            parsed.overrides.append(f"client.quotas={'; '.join(parsed.quota)}")
         start = partial(start_proxy, to=parsed.to, security=security)
         if parsed.record is None:
             run(serve(serve_options(parsed, environment), start, _prepare_nothing))

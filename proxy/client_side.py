@@ -147,7 +147,9 @@ class ClientSide(ClientProtocol):
                 return
             if out:
                 upstream.transport.write(out)
-            return
+            if not exchange.meets_looked_at:
+                return
+            data = b""
         self._look_at(data, upstream, exchange)
 
     def _look_at(self, data: bytes, upstream: UpstreamSide, exchange: Exchange) -> None:

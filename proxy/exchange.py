@@ -43,6 +43,12 @@ class ResponseKind(IntEnum):
     """It is changed while it is passed on, if it comes in parts."""
     AUTHENTICATION = 3
     """It is read, to know the user."""
+    LOOKED_AT = 4
+    """Its request is not passed on, but looked at in any case."""
+
+
+LOOKED_AT_APIS = frozenset({ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS})
+"""Some quotas are those of the proxy, and a tool may set the first one."""
 
 
 class Expected(NamedTuple):
@@ -62,6 +68,7 @@ Change = Callable[[Expected, bytes], bytes]
 """Returns what the client gets for a response of `CHANGED`; may raise DecodeError."""
 
 _KINDS: dict[int, ResponseKind] = {}
+_CHANGED = frozenset({ResponseKind.CHANGED, ResponseKind.STREAMED})
 
 
 def kind_of(api_key: int, api_version: int) -> ResponseKind:
@@ -82,6 +89,8 @@ def _kind_of(api_key: int, api_version: int) -> ResponseKind:
         return ResponseKind.AUTHENTICATION
     if api_key == ApiKey.API_VERSIONS:
         return ResponseKind.CHANGED
+    if api_key in LOOKED_AT_APIS:
+        return ResponseKind.LOOKED_AT
     try:
         if not has_addresses(api_key, api_version):
             return ResponseKind.PASSED
@@ -105,6 +114,7 @@ class Exchange:
         "_response_left",
         "_stream",
         "authentication",
+        "meets_looked_at",
     )
 
     def __init__(
@@ -120,6 +130,8 @@ class Exchange:
         """The beginning of a request that is kept until enough of it is there."""
         self._request_left = 0
         """Bytes of a request that has been passed on in part."""
+        self.meets_looked_at = False
+        """Whether the request that was not passed on has to be looked at."""
         self._response_head = b""
         self._response_left = 0
         """Bytes that are left of the response that arrives now."""
@@ -144,6 +156,7 @@ class Exchange:
 
     def finish_request(self, data: bytes) -> tuple[bytes, bytes]:
         """Take bytes of the client; return the rest of a request begun, and what is behind it."""
+        self.meets_looked_at = False
         left = self._request_left
         if not left:
             head, self._request_head = self._request_head, b""
@@ -153,6 +166,8 @@ class Exchange:
 
     def pass_requests(self, data: bytes) -> bytes:
         """Take bytes of the client; return those for the broker.
+
+        It stops before a request that has to be looked at; `finish_request` then returns the rest.
 
         Raises:
             EndError: they are no requests, or one that cannot be passed on.
@@ -219,6 +234,9 @@ class Exchange:
         if kind is ResponseKind.PASSED or not is_read:
             self._expected.append(correlation_id)
             return True
+        if kind is ResponseKind.LOOKED_AT:
+            self.meets_looked_at = True
+            return False
         if kind is ResponseKind.AUTHENTICATION:
             if end > len(data):
                 return False
@@ -335,7 +353,7 @@ class Exchange:
         frame, self._collected = b"".join(self._collected), []
         if expected.kind is ResponseKind.AUTHENTICATION:
             self.authentication.note_response(expected.api_key, expected.correlation_id, frame)
-        elif expected.kind is not ResponseKind.PASSED:
+        elif expected.kind in _CHANGED:
             try:
                 frame = self._change(expected, frame)
             except (DecodeError, UnicodeDecodeError) as error:

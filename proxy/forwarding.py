@@ -22,13 +22,16 @@ from protocol.framing import Frame
 from protocol.pacing import may_pause
 from proxy.exchange import EndError, Exchange
 from proxy.fetch_sessions import needs_all_partitions, without_session
+from proxy.follow_up import follow_up
 from proxy.proxied_rules import check_proxied
+from proxy.quota_request import QuotaRequest
+from proxy.quotas import quota_handler
 from proxy.request_head import expects_response
+from proxy.throttle_time import with_throttle_time
 
 if TYPE_CHECKING:
     from broker.faults.rule import FaultRule
 
-THROTTLE_TIME_BYTES = 4
 
 Observer = Callable[[RequestContext, bytes, bytes | None], None]
 """Gets a request without its size, and the frame of the cluster's response; None without one."""
@@ -167,17 +170,38 @@ class ForwardingDispatcher(Dispatcher):
         _cluster: Any,
     ) -> DispatchResult:
         """Send a request, and wait for its response; the handler of an `Injector`."""
-        request = head + buffer[start:end]
-        if route.api_key is ApiKey.PRODUCE and not expects_response(request, context.api_version):
+        handler = quota_handler(route.api_key, self._cluster)
+        if handler is None:
+            encode = partial(_throttled, context)
+            return self._send(upstream, context, encode, head + buffer[start:end])
+        send = partial(self._send, upstream, context, unchanged)
+        probe = partial(_sent, upstream, encode=unchanged)
+        body = bytes(buffer[start:end])
+        request = QuotaRequest(context, head, body, self._cluster, send, probe)
+        return follow_up(handler(request), partial(_throttled, context))
+
+    @may_pause
+    def _send(
+        self,
+        upstream: Upstream,
+        context: RequestContext,
+        encode: Callable[[CompletedResponse], CompletedResponse],
+        request: bytes,
+    ) -> DispatchResult:
+        """Send a request, a frame without its size; return its pending response."""
+        is_produce = context.api_key == ApiKey.PRODUCE
+        if is_produce and not expects_response(request, context.api_version):
             upstream.write(upstream.exchange.send(request, None))
             self._observe(context, request, None)
-            return None
+            return encode(None)
+        if not self.observers:
+            return _sent(upstream, request, encode)
 
         def take(frame: bytes) -> CompletedResponse:
             self._observe(context, request, frame)
-            return _throttled(context, frame)
+            return encode(frame)
 
-        return _sent(upstream, request, take if self.observers else partial(_throttled, context))
+        return _sent(upstream, request, take)
 
     def _live_rules(self) -> "Iterator[FaultRule]":
         return (state.rule for state in self.faults.rules() if not state.is_used_up)
@@ -217,24 +241,14 @@ def _known_route(api_key: int, api_version: int) -> Route | None:
     return route if route.version_min <= api_version <= route.version_max else None
 
 
-def _throttled(context: RequestContext, frame: bytes) -> CompletedResponse:
-    """Return a response of the cluster, with the mute of a rule or of a quota of the proxy."""
-    if context.throttle_time_ms:
-        frame = _with_throttle_time(context, frame)
+@may_pause
+def _throttled(context: RequestContext, response: CompletedResponse) -> CompletedResponse:
+    """Return a response with the throttle time and the mute of a rule or quota of the proxy."""
+    if not context.throttle_time_ms:
+        return response
+    if isinstance(response, bytes):
+        response = with_throttle_time(context, response)
     quota = context.throttled_by
-    return frame if quota is None else throttled_response(context, quota, frame)
-
-
-def _with_throttle_time(context: RequestContext, frame: bytes) -> bytes:
-    """Return a response with the longer throttle time: that of the cluster, or the proxy's."""
-    key, version = ApiKey(context.api_key), context.api_version
-    if not messages.has_throttle_time(key, version):
-        return frame
-    if messages.begins_with_throttle(key, version):
-        start = codec.response_body_start(key, version)
-        end = start + THROTTLE_TIME_BYTES
-        throttle_time_ms = max(int.from_bytes(frame[start:end]), context.throttle_time_ms)
-        return frame[:start] + throttle_time_ms.to_bytes(THROTTLE_TIME_BYTES) + frame[end:]
-    response = codec.decode_response(frame, key, version)
-    response.throttle_time_ms = max(response.throttle_time_ms, context.throttle_time_ms)
-    return codec.encode_response(context.correlation_id, key, version, response)
+    if quota is None or not isinstance(response, bytes | None):
+        return response
+    return throttled_response(context, quota, response)

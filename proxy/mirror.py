@@ -16,7 +16,10 @@ from broker.cluster.topics import INTERNAL_TOPICS, Topic
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from protocol.pacing import may_pause
+from quotas.entities import CONTROLLER_MUTATION_RATE, PRODUCER_IDS_RATE
 
+ENFORCED_KEYS = (PRODUCER_IDS_RATE.name, CONTROLLER_MUTATION_RATE.name)
+"""The quotas that the proxy keeps and enforces: those of KIP-936 and KIP-599."""
 BOOTSTRAP_ID = -1
 """The node id of the bootstrap port, as in Kafka's clients."""
 
@@ -37,6 +40,7 @@ class MirrorCluster(Cluster):
         self.upstream: dict[int, Address] = {}
         """The addresses of the brokers behind the proxy, by node id."""
         self._hide_bootstrap()
+        self.quotas.clients.enforced_keys = ENFORCED_KEYS
 
     @may_pause
     def reset(self) -> None:
@@ -44,6 +48,7 @@ class MirrorCluster(Cluster):
         topics = list(self.topics.all())
         super().reset()
         self._hide_bootstrap()
+        self.quotas.clients.enforced_keys = ENFORCED_KEYS
         for topic in topics:
             self.topics.add(topic)
 

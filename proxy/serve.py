@@ -7,15 +7,16 @@ from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.log import log
 from broker.request.encoding import BugReporter
-from broker.serve import ServeOptions, begin_serving, open_listeners
+from broker.serve import ServeOptions, StartError, begin_serving, open_listeners
 from broker.server.listener_settings import SecurityProtocol, plan_listeners
 from broker.server.server import log_bug
 from client.errors import ClientError
 from client.security import Security
 from client.transport import tls_context
-from proxy.mirror import MirrorCluster
+from proxy.mirror import ENFORCED_KEYS, MirrorCluster
 from proxy.own_requests import UnknownClusterError, describe_cluster
 from proxy.server import ProxyServer
+from quotas.definitions import parse_definitions
 
 PORTS_MAX = 100
 """As many ports of brokers do not meet the ports of another listener."""
@@ -32,11 +33,17 @@ async def start_proxy(
     `to` has bootstrap addresses of the cluster, `security` is how the proxy connects to it.
 
     Raises:
-        StartError: an address cannot be bound, or a fault rule is for what a proxy does not have.
+        StartError: an address cannot be bound, or a fault rule or a quota is for what a proxy does
+            not have.
         ConfigError: the configuration of the listeners is invalid.
         SecurityError: a PEM file cannot be read.
     """
     config = options.config
+    for _, values in parse_definitions(config["client.quotas"]):
+        for name, _ in values:
+            if name not in ENFORCED_KEYS:
+                enforced = " and ".join(ENFORCED_KEYS)
+                raise StartError(f"{name}: the cluster enforces it; a proxy enforces {enforced}")
     plans = plan_listeners(
         config,
         options.host,

@@ -62,7 +62,7 @@ class WorldFile:
             note=lambda line: log.warning("not recorded", reason=line),
             topic_name=topic_name,
         )
-        server.dispatcher.observers.append(RecordingObserver(self._recording.recorder))
+        server.forwarding.observers.append(RecordingObserver(self._recording.recorder))
         if hasattr(signal, "SIGUSR1"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._is_due.set)
         self._task = asyncio.create_task(self._write_at_times(self._recording))
