@@ -164,7 +164,7 @@ def _compare(api: str, found: Found, path: str, place: str, kafka: Any, ours: An
 def _compare_lists(
     api: str, found: Found, path: str, place: str, kafka: list[Any], ours: list[Any]
 ) -> int:
-    kafka_keys, our_keys = _keys(kafka), _keys(ours)
+    kafka_keys, our_keys = keyed_entries(kafka), keyed_entries(ours)
     inner, fields = f"{path}[]", 0
     for key, entry in kafka_keys.items():
         inner_place = f"{place}[{key}]"
@@ -184,7 +184,7 @@ def _compare_lists(
     return fields
 
 
-def _keys(entries: list[Any]) -> dict[str, Any]:
+def keyed_entries(entries: list[Any]) -> dict[str, Any]:
     """Return the entries by their key; equal keys also get the topic's id, or a number."""
     found: dict[str, Any] = {}
     counts = Counter(map(_key, entries))

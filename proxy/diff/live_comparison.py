@@ -1,0 +1,106 @@
+"""Compare the responses of a real cluster and of our broker to one request."""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from protocol.request_targets import request_targets
+from proxy.diff.exchange import Exchange
+from proxy.diff.field_comparison import FieldDifference, compare_responses, find_allowed
+from proxy.diff.id_map import IdMap
+from proxy.diff.live_differences import allowed_live, without_moving_fields
+from proxy.diff.report import Report
+from proxy.diff.response_ids import ResponseIds
+from proxy.diff.timing import Suspect, Suspects, timing_reason
+
+IsNewTopic = Callable[[str, int], bool]
+"""Whether a topic, by name, was created or deleted shortly before a time."""
+
+
+class LiveComparison:
+    """Compares exchange by exchange, and reports what differs."""
+
+    def __init__(
+        self, ids: IdMap, report: Report, broker_count: int, release: str, is_new: IsNewTopic
+    ) -> None:
+        """`release` is that of the real cluster, such as `4.4`."""
+        self._ids = ids
+        self._report = report
+        self._broker_count = broker_count
+        self._release = release
+        self._is_new = is_new
+        self._suspects = Suspects()
+        self.is_not_recorded: Callable[[Exchange, FieldDifference], str | None] = _all_is_recorded
+        """Returns why a difference is one of the record alone, or None."""
+
+    def compare(self, exchange: Exchange, now_ms: int) -> tuple[Any, Any]:
+        """Compare both responses; return their fields, both with the ids of the real cluster."""
+        real, ours = exchange.values_of(exchange.real), exchange.values_of(exchange.ours)
+        api, arguments = exchange.api, exchange.arguments
+        translated = ResponseIds(self._ids, api, arguments, now_ms).with_real_ids(real, ours)
+        found: list[FieldDifference] = []
+        compared = without_moving_fields(api, real, translated)
+        fields = compare_responses(api, *compared, found.append)
+        self._judge(exchange, found, fields, now_ms)
+        return real, translated
+
+    def _judge(
+        self, exchange: Exchange, found: list[FieldDifference], fields: int, now_ms: int
+    ) -> None:
+        api_report, arguments = self._report.of(exchange.api), exchange.arguments
+        topics = self._topics_of(exchange)
+        is_of_new_topic = any(self._is_new(topic, now_ms) for topic in topics)
+        suspects, is_same = [], True
+        for difference in found:
+            reason = self._allowed(exchange, difference, arguments)
+            if reason is not None:
+                api_report.allowed[reason] += 1
+                continue
+            reason = timing_reason(difference, is_of_new_topic=is_of_new_topic)
+            if reason is None:
+                is_same = False
+                self._report.differs(exchange, difference)
+                continue
+            api_report.timing[reason] += 1
+            suspects.append(self._suspect(exchange, difference, reason, now_ms))
+        question = (exchange.api, _question_of(exchange), frozenset(topics))
+        self._suspects.see(question, suspects, now_ms)
+        self._report.compared(exchange.api, fields, is_same=is_same)
+
+    def _suspect(
+        self, exchange: Exchange, difference: FieldDifference, reason: str, now_ms: int
+    ) -> Suspect:
+        def note() -> None:
+            self._report.differs(exchange, difference)
+
+        return Suspect(difference, reason, now_ms, now_ms, note)
+
+    def _allowed(
+        self, exchange: Exchange, difference: FieldDifference, arguments: Mapping[str, Any]
+    ) -> str | None:
+        allowed = find_allowed(difference, arguments, self._broker_count, self._release)
+        if allowed is not None:
+            return allowed.reason
+        live = allowed_live(difference, arguments)
+        return live or self.is_not_recorded(exchange, difference)
+
+    def _topics_of(self, exchange: Exchange) -> set[str]:
+        if exchange.request is None:
+            return set()
+        return {str(topic) for topic in request_targets(exchange.request).topics}
+
+    def end(self) -> None:
+        """Report the differences of time about which nobody has asked again."""
+        for suspect in self._suspects.unsettled():
+            self._report.unsettled[suspect.difference.signature] += suspect.count
+
+
+def _question_of(exchange: Exchange) -> Hashable:
+    """Return what an exchange asks about beside topics: equal questions should agree in time."""
+    if exchange.request is None:
+        return None
+    targets = request_targets(exchange.request)
+    return targets.groups, targets.transactional_ids, exchange.arguments.get("member_id")
+
+
+def _all_is_recorded(_exchange: Exchange, _difference: FieldDifference) -> None:
+    """Return no reason."""
