@@ -1,6 +1,6 @@
 """A cluster of ours in the place of the real one, and a shadow beside it, without sockets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -36,7 +36,7 @@ def broker_of(first_id: int, config: dict[str, str] | None = None) -> ShadowBrok
     cluster = Cluster(
         BrokerConfig.from_overrides({**_CONFIG, **(config or {})}),
         1,
-        cluster_id=f"cluster-{first_id}",
+        cluster_id="cluster",
         new_uuid=lambda: UUID(int=next(ids)),
     )
     cluster.brokers[1].host, cluster.brokers[1].port = "kafka", 9092
@@ -54,14 +54,31 @@ class Client:
         self.session = Session()
         self.shadow: ShadowConnection = both.shadow.connect(1, "127.0.0.1")
 
+    def close(self) -> None:
+        """End the connection."""
+        self.shadow.close(self._both.now_ms)
+
+    def ask_with(
+        self, resolve: Callable[[Any], Any], api: str, version: int, arguments: Mapping[str, Any]
+    ) -> Any:
+        """Send a request whose arguments have names, as those of kept conversations."""
+        return self.send(api, version, resolve, **arguments)()
+
     def ask(self, api: str, version: int, **arguments: Any) -> Any:
         """Send a request; return the fields of the real response, or None if it comes later."""
         return self.send(api, version, **arguments)()
 
-    def send(self, api: str, version: int, **arguments: Any) -> Callable[[], Any]:
+    def send(
+        self,
+        api: str,
+        version: int,
+        resolve: Callable[[Any], Any] = lambda value: value,
+        /,
+        **arguments: Any,
+    ) -> Callable[[], Any]:
         """Send a request; the result returns the fields of the real response, if it has come."""
         api_key = api_key_of(api)
-        request = build(messages.request_class(api_key), version, arguments, lambda value: value)
+        request = build(messages.request_class(api_key), version, arguments, resolve)
         frame = encode_request(next(self._correlation_ids), "client", api_key, version, request)
         exchange, found = Exchange(frame, self._both.now_ms), []
         self.shadow.see_request(frame, self._both.now_ms)
