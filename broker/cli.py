@@ -5,10 +5,10 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
@@ -119,7 +119,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     )
     _add_serve_arguments(command)
     use_variables(command, environment)
-    _add_parent_argument(command)
+    add_parent_argument(command)
     command.set_defaults(parser=command)
     command = commands.add_parser(
         "certs",
@@ -131,7 +131,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     command.add_argument(
         "--host",
         dest="hosts",
-        type=_host,
+        type=host_of,
         action="append",
         metavar="NAME",
         help="name or address of the broker; may be given often"
@@ -158,22 +158,10 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
 
 
 def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--host",
-        type=_host,
-        default="127.0.0.1",
-        help="address to listen on (default: %(default)s)",
-    )
-    command.add_argument(
-        "--advertised-host",
-        type=_host,
-        metavar="HOST",
-        help="host that brokers advertise, for listeners that advertised.listeners does not name"
-        " (default: that of the listener)",
-    )
+    add_shared_arguments(command)
     command.add_argument(
         "--port",
-        type=_port,
+        type=port_of,
         default=9092,
         help="port of the first broker, 0 for free ports; with --brokers the next brokers take the"
         " following ports (default: %(default)s)",
@@ -192,6 +180,28 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="node id of the first broker, like -o node.id=ID (default: 1)",
     )
     command.add_argument(
+        "--sasl",
+        action="store_true",
+        help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
+    )
+
+
+def add_shared_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options that the proxy has as well: keys, TLS, the admin port, faults, the log."""
+    command.add_argument(
+        "--host",
+        type=host_of,
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s)",
+    )
+    command.add_argument(
+        "--advertised-host",
+        type=host_of,
+        metavar="HOST",
+        help="host that brokers advertise, for listeners that advertised.listeners does not name"
+        " (default: that of the listener)",
+    )
+    command.add_argument(
         "--config", type=Path, metavar="FILE", help="properties file with Kafka's broker keys"
     )
     command.add_argument(
@@ -206,15 +216,10 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--tls",
         action="store_true",
-        help="have TLS; without ssl.keystore.* with certificates for this run, of the authority"
+        help="have TLS for clients; without ssl.keystore.* with certificates for this run, of the authority"
         " that the line ssl.ca.location=FILE names",
     )
-    command.add_argument(
-        "--sasl",
-        action="store_true",
-        help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
-    )
-    _add_admin_arguments(command)
+    add_admin_arguments(command)
     command.add_argument(
         "--faults",
         type=Path,
@@ -235,16 +240,17 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
+def add_admin_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of the admin port."""
     command.add_argument(
         "--admin-port",
-        type=_port,
+        type=port_of,
         metavar="PORT",
         help="HTTP port of the admin API; 0 for a free one (default: none)",
     )
     command.add_argument(
         "--admin-host",
-        type=_host,
+        type=host_of,
         default="127.0.0.1",
         metavar="HOST",
         help="address of the admin port (default: %(default)s)",
@@ -258,7 +264,8 @@ def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_parent_argument(command: argparse.ArgumentParser) -> None:
+def add_parent_argument(command: argparse.ArgumentParser) -> None:
+    """Add the option for programs that start this one."""
     command.add_argument(
         "--until-stdin-closes",
         action="store_true",
@@ -277,14 +284,16 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
-def _host(text: str) -> str:
+def host_of(text: str) -> str:
+    """Return a host of the command line without brackets."""
     host = without_brackets(text)
     if not host:
         raise argparse.ArgumentTypeError("the host is empty; 0.0.0.0 means all addresses")
     return host
 
 
-def _port(text: str) -> int:
+def port_of(text: str) -> int:
+    """Return a port of the command line."""
     if not text.isdecimal() or int(text) > PORT_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {PORT_MAX}")
     return int(text)
@@ -395,7 +404,7 @@ def main(
     """
     parsed, unknown = build_parser(environment).parse_known_args(arguments)
     if unknown:
-        _refuse_unknown(parsed.parser, unknown)
+        refuse_unknown(parsed.parser, unknown)
     try:
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients, parsed.days)
@@ -403,14 +412,15 @@ def main(
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
-        _run(serve_options(parsed, environment))
+        run(serve(serve_options(parsed, environment)))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    """Exit because of arguments that a parser does not know."""
     options = [option for action in parser._actions for option in action.option_strings]
     hint = did_you_mean(unknown[0].partition("=")[0], options)
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
@@ -429,11 +439,12 @@ def _make_certificates(
     print(certificates.describe_certificates(folder, files))
 
 
-def _run(options: ServeOptions) -> None:
+def run(serving: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in an event loop of uvloop, if there is one."""
     try:
         import uvloop  # noqa: PLC0415 - missing on Windows
     except ImportError:
-        asyncio.run(serve(options))
+        asyncio.run(serving)
     else:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(options))
+            runner.run(serving)

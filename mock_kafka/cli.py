@@ -16,6 +16,12 @@ def _serve(arguments: Sequence[str]) -> int:
     return main(arguments, os.environ)
 
 
+def _proxy(arguments: Sequence[str]) -> int:
+    from proxy.__main__ import main  # noqa: PLC0415
+
+    return main(arguments[1:], os.environ)
+
+
 def _certs(arguments: Sequence[str]) -> int:
     from broker.__main__ import main  # noqa: PLC0415
 
@@ -89,6 +95,7 @@ def _completion(arguments: Sequence[str]) -> int:
 
 COMMANDS = {
     "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
+    "proxy": (_proxy, "serve in front of another Kafka cluster, with faults and a journal"),
     "certs": (_certs, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter, delete and compact topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
@@ -124,6 +131,8 @@ examples:
       one broker on 127.0.0.1:9092
   mock-kafka serve --port 0 --brokers 3 -o num.partitions=6
       three brokers on free ports, which the first line of output lists
+  mock-kafka proxy --to kafka:9092 --port 9192 --admin-port 9099
+      faults, throttles and past requests of clients of a real cluster
   mock-kafka certs --out certificates --client CN=alice
       keys and certificates for a TLS listener and its clients, and the settings
   mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders

@@ -1,1 +1,1 @@
-"""A proxy between clients and a real Kafka cluster."""
+"""A proxy in front of a Kafka cluster: faults, throttles and a journal for real brokers."""

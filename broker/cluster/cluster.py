@@ -57,14 +57,19 @@ class Cluster:
         *,
         cluster_id: str,
         new_uuid: Callable[[], UUID],
+        node_ids: Sequence[int] = (),
     ) -> None:
-        """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable."""
+        """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable.
+
+        The brokers have `node_ids`, by default so many as `broker_count` from `node.id` on.
+        """
         self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         first = config.first_node_id
-        self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
+        node_ids = node_ids or range(first, first + broker_count)
+        self._first_brokers = {n: Broker(n, "", -1) for n in node_ids}
         self.first_node_ids = tuple(self._first_brokers)
         """The node ids of the brokers that exist from the start."""
         self.brokers = dict(self._first_brokers)

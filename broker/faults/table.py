@@ -59,6 +59,8 @@ class FaultTable:
         """Called when a rule has changed what a log stores of a batch."""
         self.withheld: WithheldBatches | None = None
         """The batches that wait for the next one of their partition; None before there are any."""
+        self.check_rule: Callable[[FaultRule], None] | None = None
+        """Raises ValueError for a rule that this server cannot carry out, if there are any."""
         self._watchers: list[Callable[[], None]] = []
 
     @may_pause
@@ -88,6 +90,8 @@ class FaultTable:
         for number, rule in enumerate(paced(rules), 1):
             with _numbered(number, len(rules)):
                 check_cluster(rule, self._cluster)
+                if self.check_rule is not None:
+                    self.check_rule(rule)
         self._check_count(rules)  # again, after the pauses
         links = self._links(rules)
         states = [

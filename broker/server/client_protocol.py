@@ -41,12 +41,20 @@ It reads then to notice a client that leaves.
 class ConnectionOwner(Protocol):
     """The server, as far as a connection needs it."""
 
-    cluster: Cluster
     clock: Clock
-    dispatcher: Dispatcher
     connection_ids: Iterator[int]
     reset_count_of_new: int
     timer_driver: TimerDriver
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that is served."""
+        ...
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """What handles requests."""
+        ...
 
     def add(self, protocol: "ClientProtocol") -> str | None:
         """Count a new socket. Return why it must be closed, or None."""
@@ -98,6 +106,7 @@ class ClientProtocol(asyncio.Protocol):
         "close_reason",
         "connection",
         "is_aborted",
+        "is_blocked",
         "is_isolated",
         "last_active_ms",
         "peer",
@@ -118,6 +127,8 @@ class ClientProtocol(asyncio.Protocol):
         self._is_paused = False
         self._is_write_paused = False
         self.is_isolated = False
+        self.is_blocked = False
+        """Whether what the client sends cannot be taken now, for another reason than these."""
         self._withheld: list[ConnectionOutput] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
@@ -351,6 +362,7 @@ class ClientProtocol(asyncio.Protocol):
             or connection.close_manner is CloseManner.STOP_READING
             or self._is_write_paused
             or self.is_isolated
+            or self.is_blocked
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if is_paused != self._is_paused:
