@@ -11,6 +11,7 @@ from typing import Any
 from mock_kafka.control import Control, ControlError
 from mock_kafka.health import wait_until_healthy
 from mock_kafka.problem_words import command_words
+from mock_kafka.snapshot_methods import snapshot_document
 from mock_kafka.views import request_of
 
 DEFAULT_PORT = "9099"
@@ -251,6 +252,6 @@ def _run_snapshot(control: Control, options: argparse.Namespace) -> None:
         document = control.ask("GET", "/v1/snapshot", query=query)
         options.file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     else:
-        document = json.loads(options.file.read_bytes())
+        document = snapshot_document(options.file)
         query = {"keep": options.keep, "at_once": options.at_once}
         control.ask("PUT", "/v1/snapshot", document, query=query)

@@ -56,6 +56,12 @@ def _acls(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _record(arguments: Sequence[str]) -> int:
+    from proxy.recording.command import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _scenario(arguments: Sequence[str]) -> int:
     from scenarios.cli import main  # noqa: PLC0415
 
@@ -101,6 +107,7 @@ COMMANDS = {
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
     "acls": (_acls, "add, remove and list the rules of access control lists"),
+    "record": (_record, "write what a Kafka cluster has to a file, with scrubbed records"),
     "faults": (_admin, "list, add and remove the fault rules of a running cluster"),
     "requests": (_admin, "list past requests, or write them to a file for Wireshark"),
     "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
@@ -144,6 +151,8 @@ examples:
       like kafka-consumer-groups.sh and kafka-share-groups.sh
   mock-kafka acls --bootstrap-server 127.0.0.1:9092 --list
       like kafka-acls.sh
+  mock-kafka record --from kafka:9092 --out world.mk --scrub scrub.yaml
+      for MockKafka(snapshot="world.mk"): a copy of a cluster without its secrets
   mock-kafka faults add '{{"api": "Produce", "drop": "before_response", "times": 1}}'
   mock-kafka requests list --api Produce
   mock-kafka clock advance 3600
@@ -163,7 +172,12 @@ examples:
       in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
-EXTRAS = {"atlas": "analysis", "completion": "completion", "scenario": "scenarios"}
+EXTRAS = {
+    "atlas": "analysis",
+    "completion": "completion",
+    "record": "recording",
+    "scenario": "scenarios",
+}
 """The extra that a command needs; `mock-kafka load` has one for each subcommand."""
 
 USAGE_ERROR = 2

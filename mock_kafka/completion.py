@@ -95,6 +95,10 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
         from mock_kafka.explore_command import build_parser as explore_parser  # noqa: PLC0415
 
         parser = explore_parser()
+    elif command == "record":
+        from proxy.recording.command import build_parser as record_parser  # noqa: PLC0415
+
+        parser = record_parser()
     elif command == "completion":
         parser = build_parser()
     else:

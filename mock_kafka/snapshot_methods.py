@@ -12,7 +12,8 @@ from mock_kafka.control import Control
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 Snapshot = str | PathLike[str] | Mapping[str, Any]
-"""The path of a JSON file with a snapshot, or the snapshot itself."""
+"""The path of a JSON file with a snapshot, perhaps compressed by gzip, or the snapshot itself."""
+_GZIP = b"\x1f\x8b"
 
 
 class SnapshotMethods(ABC):
@@ -63,9 +64,20 @@ def snapshot_document(snapshot: Snapshot) -> Mapping[str, Any]:
     if isinstance(snapshot, Mapping):
         return snapshot
     try:
-        document = json.loads(Path(snapshot).read_bytes())
+        data = Path(snapshot).read_bytes()
+        document = json.loads(_decompressed(data) if data.startswith(_GZIP) else data)
     except ValueError as error:
         raise ValueError(f"{Path(snapshot)}: not JSON: {error}") from error
     if not isinstance(document, dict):
         raise ValueError(f"{Path(snapshot)}: a snapshot is an object")  # noqa: TRY004 - as above
     return document
+
+
+def _decompressed(data: bytes) -> bytes:
+    import gzip  # noqa: PLC0415 - few snapshots are compressed
+    import zlib  # noqa: PLC0415
+
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"gzip: {error}") from error

@@ -10,6 +10,7 @@ Sources: RE2/J, which Kafka uses for subscriptions and ListTransactions. For cli
 possessive quantifiers RE2 has not.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +40,7 @@ _DESCRIPTIONS = {
     "invalid named capture group": "invalid named capture",
 }
 _TOO_LARGE = "expression too large"
+_GROUP_REFERENCE = re.compile(r"\\([1-9][0-9]?)")
 
 
 def load() -> None:
@@ -71,6 +73,27 @@ def groups_of_match(regex: str, text: str) -> tuple[str, ...] | None:
     """
     found = _match(_compile(regex, has_groups=True), text)
     return None if found is None else (text, *found.groups(default=""))
+
+
+def replaced(regex: str, replacement: str, text: str) -> str:
+    r"""Return a text with a replacement for all that an expression finds; `\1` is its first group.
+
+    There is no bound of the time: it is for expressions and texts of the same owner.
+
+    Raises:
+        ValueError: the expression is invalid, or the replacement names a group that it lacks.
+    """
+    compiled = _compile(regex, has_groups=True)
+    if isinstance(compiled, str):
+        raise ValueError(compiled)  # noqa: TRY004 - a description of the error
+    named = max(map(int, _GROUP_REFERENCE.findall(replacement)), default=0)
+    if named > compiled.groups:
+        raise ValueError(f"{replacement!r}: the expression has no group {named}")
+    try:
+        changed: str = compiled.sub(replacement, text)
+    except re.error as error:
+        raise ValueError(f"{replacement!r}: {error}") from error
+    return changed
 
 
 def _match(compiled: Any, text: str) -> Any:

@@ -28,7 +28,7 @@ from broker.http_admin.snapshot_document import (
 )
 from broker.http_admin.snapshot_load import at_once_actions, load_snapshot, rules_of
 from broker.http_admin.state import Admin
-from broker.http_admin.topic_records import BytesBody, HeaderBody, committed_records
+from broker.http_admin.topic_records import HeaderBody, committed_records, saved_bytes
 from protocol.pacing import current_turn, may_pause, paced
 from protocol.records import Record
 
@@ -192,16 +192,7 @@ def _saved_records(records: Iterable[Record], left_bytes: list[int]) -> Iterator
         yield SavedRecord(
             record.offset,
             record.timestamp,
-            _saved_bytes(record.key),
-            _saved_bytes(record.value),
-            [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
+            saved_bytes(record.key),
+            saved_bytes(record.value),
+            [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
         )
-
-
-def _saved_bytes(value: bytes | None) -> str | BytesBody | None:
-    if value is None:
-        return None
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return BytesBody(base64=b64encode(value).decode())

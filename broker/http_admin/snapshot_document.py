@@ -15,6 +15,7 @@ from broker.http_admin.operation import (
     PartitionIndex,
 )
 from broker.http_admin.quotas import QuotaView
+from broker.http_admin.recorded_parts import AskedRequest, RecordedCluster
 from broker.http_admin.topic_records import BytesBody, HeaderBody
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN
 
@@ -79,7 +80,10 @@ class SavedCredential(Input):
 
 
 class Snapshot(Input):
-    """The setup of a cluster. Everything that is left out is empty."""
+    """The setup of a cluster. Everything that is left out is empty.
+
+    `cluster` and `requests` are parts of a recording of another cluster, and not loaded.
+    """
 
     version: Literal[1] = 1
     topics: list[SavedTopic] = msgspec.field(default_factory=list)
@@ -88,6 +92,8 @@ class Snapshot(Input):
     faults: list[RULE_OR_VIEW] = msgspec.field(default_factory=list)
     credentials: list[SavedCredential] = msgspec.field(default_factory=list)
     acls: list[AclBody] = msgspec.field(default_factory=list)
+    cluster: RecordedCluster | None = None
+    requests: list[AskedRequest] = msgspec.field(default_factory=list)
 
 
 LONG_PARTS: frozenset[type] = frozenset({Snapshot, SavedTopic, SavedPartition})

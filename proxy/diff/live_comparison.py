@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from protocol.request_targets import request_targets
-from proxy.diff.exchange import Exchange
+from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.field_comparison import FieldDifference, compare_responses, find_allowed
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_differences import allowed_live, without_moving_fields
@@ -17,7 +17,7 @@ IsNewTopic = Callable[[str, int], bool]
 
 
 class LiveComparison:
-    """Compares exchange by exchange, and reports what differs."""
+    """Compares request by request, and reports what differs."""
 
     def __init__(
         self, ids: IdMap, report: Report, broker_count: int, release: str, is_new: IsNewTopic
@@ -29,64 +29,64 @@ class LiveComparison:
         self._release = release
         self._is_new = is_new
         self._suspects = Suspects()
-        self.is_not_recorded: Callable[[Exchange, FieldDifference], str | None] = _all_is_recorded
+        self.is_not_recorded: Callable[[ComparedRequest, FieldDifference], str | None] = _all_is_recorded
         """Returns why a difference is one of the record alone, or None."""
 
-    def compare(self, exchange: Exchange, now_ms: int) -> tuple[Any, Any]:
+    def compare(self, compared: ComparedRequest, now_ms: int) -> tuple[Any, Any]:
         """Compare both responses; return their fields, both with the ids of the real cluster."""
-        real, ours = exchange.values_of(exchange.real), exchange.values_of(exchange.ours)
-        api, arguments = exchange.api, exchange.arguments
+        real, ours = compared.values_of(compared.real), compared.values_of(compared.ours)
+        api, arguments = compared.api, compared.arguments
         translated = ResponseIds(self._ids, api, arguments, now_ms).with_real_ids(real, ours)
         found: list[FieldDifference] = []
-        compared = without_moving_fields(api, real, translated)
-        fields = compare_responses(api, *compared, found.append)
-        self._judge(exchange, found, fields, now_ms)
+        settled = without_moving_fields(api, real, translated)
+        fields = compare_responses(api, *settled, found.append)
+        self._judge(compared, found, fields, now_ms)
         return real, translated
 
     def _judge(
-        self, exchange: Exchange, found: list[FieldDifference], fields: int, now_ms: int
+        self, compared: ComparedRequest, found: list[FieldDifference], fields: int, now_ms: int
     ) -> None:
-        api_report, arguments = self._report.of(exchange.api), exchange.arguments
-        topics = self._topics_of(exchange)
+        api_report, arguments = self._report.of(compared.api), compared.arguments
+        topics = self._topics_of(compared)
         is_of_new_topic = any(self._is_new(topic, now_ms) for topic in topics)
         suspects, is_same = [], True
         for difference in found:
-            reason = self._allowed(exchange, difference, arguments)
+            reason = self._allowed(compared, difference, arguments)
             if reason is not None:
                 api_report.allowed[reason] += 1
                 continue
             reason = timing_reason(difference, is_of_new_topic=is_of_new_topic)
             if reason is None:
                 is_same = False
-                self._report.differs(exchange, difference)
+                self._report.differs(compared, difference)
                 continue
             api_report.timing[reason] += 1
-            suspects.append(self._suspect(exchange, difference, reason, now_ms))
-        question = (exchange.api, _question_of(exchange), frozenset(topics))
+            suspects.append(self._suspect(compared, difference, reason, now_ms))
+        question = (compared.api, _question_of(compared), frozenset(topics))
         self._suspects.see(question, suspects, now_ms)
-        self._report.compared(exchange.api, fields, is_same=is_same)
+        self._report.compared(compared.api, fields, is_same=is_same)
 
     def _suspect(
-        self, exchange: Exchange, difference: FieldDifference, reason: str, now_ms: int
+        self, compared: ComparedRequest, difference: FieldDifference, reason: str, now_ms: int
     ) -> Suspect:
         def note() -> None:
-            self._report.differs(exchange, difference)
+            self._report.differs(compared, difference)
 
         return Suspect(difference, reason, now_ms, now_ms, note)
 
     def _allowed(
-        self, exchange: Exchange, difference: FieldDifference, arguments: Mapping[str, Any]
+        self, compared: ComparedRequest, difference: FieldDifference, arguments: Mapping[str, Any]
     ) -> str | None:
         allowed = find_allowed(difference, arguments, self._broker_count, self._release)
         if allowed is not None:
             return allowed.reason
         live = allowed_live(difference, arguments)
-        return live or self.is_not_recorded(exchange, difference)
+        return live or self.is_not_recorded(compared, difference)
 
-    def _topics_of(self, exchange: Exchange) -> set[str]:
-        if exchange.request is None:
+    def _topics_of(self, compared: ComparedRequest) -> set[str]:
+        if compared.request is None:
             return set()
-        return {str(topic) for topic in request_targets(exchange.request).topics}
+        return {str(topic) for topic in request_targets(compared.request).topics}
 
     def end(self) -> None:
         """Report the differences of time about which nobody has asked again."""
@@ -94,13 +94,13 @@ class LiveComparison:
             self._report.unsettled[suspect.difference.signature] += suspect.count
 
 
-def _question_of(exchange: Exchange) -> Hashable:
-    """Return what an exchange asks about beside topics: equal questions should agree in time."""
-    if exchange.request is None:
+def _question_of(compared: ComparedRequest) -> Hashable:
+    """Return what a request asks about beside topics: equal questions should agree in time."""
+    if compared.request is None:
         return None
-    targets = request_targets(exchange.request)
-    return targets.groups, targets.transactional_ids, exchange.arguments.get("member_id")
+    targets = request_targets(compared.request)
+    return targets.groups, targets.transactional_ids, compared.arguments.get("member_id")
 
 
-def _all_is_recorded(_exchange: Exchange, _difference: FieldDifference) -> None:
+def _all_is_recorded(_exchange: ComparedRequest, _difference: FieldDifference) -> None:
     """Return no reason."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.public_keys import may_show_config
 from protocol import json_view
-from proxy.diff.exchange import Exchange
+from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.field_comparison import FieldDifference
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class Report:
         found.same += is_same
         found.different += not is_same
 
-    def differs(self, exchange: Exchange, difference: FieldDifference) -> None:
+    def differs(self, compared: ComparedRequest, difference: FieldDifference) -> None:
         """Note a difference in the response to a request."""
         known = self.of(difference.api).differences
         if difference.signature not in known:
-            known[difference.signature] = FoundDifference(difference, _described(exchange))
+            known[difference.signature] = FoundDifference(difference, _described(compared))
             self.on_difference(difference)
         known[difference.signature].count += 1
 
@@ -176,18 +176,18 @@ def _ignore(_difference: FieldDifference) -> None:
     """Do nothing."""
 
 
-def _described(exchange: Exchange) -> dict[str, Any]:
+def _described(compared: ComparedRequest) -> dict[str, Any]:
     """Return what identifies a request, for a reader, without secrets."""
-    header = exchange.header
-    request = exchange.request
+    header = compared.header
+    request = compared.request
     fields = {} if request is None else json_view.as_plain(request, may_show_config)
     text = json.dumps(fields, default=str)
     return {
-        "api": exchange.api,
+        "api": compared.api,
         "version": header.api_version,
         "client_id": header.client_id,
         "correlation_id": header.correlation_id,
-        "received_ms": exchange.received_ms,
+        "received_ms": compared.received_ms,
         "fields": text
         if len(text) <= REQUEST_CHARACTERS_MAX
         else f"{text[:REQUEST_CHARACTERS_MAX]}...",

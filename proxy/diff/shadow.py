@@ -13,7 +13,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_request
 from protocol.errors import ErrorCode
 from protocol.json_view import decode_request_frame, error_name
-from proxy.diff.exchange import Exchange, error_codes
+from proxy.diff.compared_request import ComparedRequest, error_codes
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
@@ -79,7 +79,7 @@ class Shadow:
         self._connection_count = 0
         self._parked: list[ShadowConnection] = []
         self._is_advancing = False
-        self._lost: list[tuple[ShadowConnection, Exchange]] = []
+        self._lost: list[tuple[ShadowConnection, ComparedRequest]] = []
         """Produce requests without a response, which the real cluster may have stored."""
         self._known_topics = {topic.name for topic in broker.cluster.topics.all()}
         self.comparison = LiveComparison(
@@ -109,41 +109,41 @@ class Shadow:
 
     # What is played ------------------------------------------------------------------------
 
-    def prepared(self, exchange: Exchange) -> bytes | None:
+    def prepared(self, compared: ComparedRequest) -> bytes | None:
         """Return the frame of a request for our broker, or None if it is not played."""
-        if exchange.api_key is None:
-            self.report.not_compared(exchange.api, "our broker does not know this version")
+        if compared.api_key is None:
+            self.report.not_compared(compared.api, "our broker does not know this version")
             return None
-        if exchange.request is None:
-            return exchange.frame
-        reason = self._not_ready(exchange)
+        if compared.request is None:
+            return compared.frame
+        reason = self._not_ready(compared)
         if reason is not None:
-            self.report.not_compared(exchange.api, reason)
+            self.report.not_compared(compared.api, reason)
             return None
-        self._note_changes(exchange)
-        request = decode_request_frame(exchange.frame)
-        if exchange.api_key is ApiKey.PRODUCE and exchange.real_response is not None:
-            self._keep_stored(request, exchange)
-        if exchange.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
+        self._note_changes(compared)
+        request = decode_request_frame(compared.frame)
+        if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
+            self._keep_stored(request, compared)
+        if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
-        return our_frame(exchange, with_our_ids(request, self.ids))
+        return our_frame(compared, with_our_ids(request, self.ids))
 
-    def _not_ready(self, exchange: Exchange) -> str | None:
+    def _not_ready(self, compared: ComparedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
-        if exchange.real is None or exchange.api_key in _ASKED_ANYWAY:
+        if compared.real is None or compared.api_key in _ASKED_ANYWAY:
             return None
-        if exchange.real_response is None:
+        if compared.real_response is None:
             return "the response of the cluster is malformed"
-        codes = error_codes(exchange.real_response)
+        codes = error_codes(compared.real_response)
         if codes and codes <= NOT_READY:
             return f"the cluster was not ready: {', '.join(sorted(map(error_name, codes)))}"
         return None
 
-    def _keep_stored(self, request: Any, exchange: Exchange) -> None:
+    def _keep_stored(self, request: Any, compared: ComparedRequest) -> None:
         """Leave out the partitions of a Produce request that the client will send again."""
         failed = {
             (topic.name or topic.topic_id, partition.index)
-            for topic in exchange.real_response.responses
+            for topic in compared.real_response.responses
             for partition in topic.partition_responses
             if partition.error_code in NOT_READY
         }
@@ -155,12 +155,12 @@ class Shadow:
                 if (name, partition.index) not in failed
             ]
 
-    def _note_changes(self, exchange: Exchange) -> None:
-        request = exchange.request
-        if exchange.api_key in _CHANGES_TOPICS:
+    def _note_changes(self, compared: ComparedRequest) -> None:
+        request = compared.request
+        if compared.api_key in _CHANGES_TOPICS:
             topics = getattr(request, "topics", None) or getattr(request, "topic_partitions", None)
             names = [*(topics or ()), *(getattr(request, "topic_names", None) or ())]
-        elif exchange.api_key is ApiKey.METADATA:
+        elif compared.api_key is ApiKey.METADATA:
             names = list(request.topics or ())
         else:
             return
@@ -168,9 +168,9 @@ class Shadow:
             name = entry if isinstance(entry, str) else getattr(entry, "name", None)
             if name is None:
                 name = getattr(entry, "topic", None) or ""
-            if exchange.api_key in _CHANGES_TOPICS or name not in self._known_topics:
+            if compared.api_key in _CHANGES_TOPICS or name not in self._known_topics:
                 self._known_topics.add(name)
-                self._changed_ms[name] = exchange.received_ms
+                self._changed_ms[name] = compared.received_ms
 
     def _is_new(self, topic: str, now_ms: int) -> bool:
         name = self._name_of(topic)
@@ -179,17 +179,17 @@ class Shadow:
 
     # The order of batches ------------------------------------------------------------------
 
-    def is_next(self, exchange: Exchange) -> bool:
+    def is_next(self, compared: ComparedRequest) -> bool:
         """Whether our logs are as long as the real ones were before a Produce request."""
-        for topic, partition in self._stored(exchange):
+        for topic, partition in self._stored(compared):
             end_offset = self.broker.log_end_offset(topic, partition.index)
             if end_offset is not None and end_offset < partition.base_offset:
                 return self._play_lost(topic, partition)
         return True
 
-    def _stored(self, exchange: Exchange) -> list[tuple[str, Any]]:
+    def _stored(self, compared: ComparedRequest) -> list[tuple[str, Any]]:
         """Return topic and result of each partition that the real cluster has stored."""
-        response = exchange.real_response
+        response = compared.real_response
         return [
             (self._name_of(topic.name or str(topic.topic_id)), partition)
             for topic in (() if response is None else response.responses)
@@ -202,27 +202,27 @@ class Shadow:
 
         Return whether the log is long enough now.
         """
-        for connection, exchange in list(self._lost):
+        for connection, compared in list(self._lost):
             names = {
-                self._name_of(one.name or str(one.topic_id)) for one in exchange.request.topic_data
+                self._name_of(one.name or str(one.topic_id)) for one in compared.request.topic_data
             }
             if topic not in names:
                 continue
-            self._lost.remove((connection, exchange))
+            self._lost.remove((connection, compared))
             frame = our_frame(
-                exchange, with_our_ids(decode_request_frame(exchange.frame), self.ids)
+                compared, with_our_ids(decode_request_frame(compared.frame), self.ids)
             )
-            self.broker.play(frame, connection, exchange.received_ms, _ignore)
+            self.broker.play(frame, connection, compared.received_ms, _ignore)
             end_offset = self.broker.log_end_offset(topic, following.index)
             if end_offset is None or end_offset >= following.base_offset:
                 return True
         return False
 
-    def lose(self, connection: ShadowConnection, exchange: Exchange) -> None:
+    def lose(self, connection: ShadowConnection, compared: ComparedRequest) -> None:
         """Note a request whose connection ended before its response."""
-        self.report.not_compared(exchange.api, "the connection ended before the response")
-        if exchange.api_key is ApiKey.PRODUCE and exchange.request is not None:
-            self._lost.append((connection, exchange))
+        self.report.not_compared(compared.api, "the connection ended before the response")
+        if compared.api_key is ApiKey.PRODUCE and compared.request is not None:
+            self._lost.append((connection, compared))
 
     def park(self, connection: ShadowConnection) -> None:
         """Advance a connection again when something was played."""
@@ -246,23 +246,23 @@ class Shadow:
 
     # What is compared ----------------------------------------------------------------------
 
-    def compare(self, connection: ShadowConnection, exchange: Exchange, now_ms: int) -> None:
+    def compare(self, connection: ShadowConnection, compared: ComparedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
-        if exchange.real is None:
-            self.report.not_compared(exchange.api, "it has no response (acks=0)")
+        if compared.real is None:
+            self.report.not_compared(compared.api, "it has no response (acks=0)")
         else:
-            real, _ours = self.comparison.compare(exchange, now_ms)
-            if exchange.api_key is ApiKey.FETCH and isinstance(real, dict):
-                self._take_records(connection, exchange, real)
-        if exchange.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
+            real, _ours = self.comparison.compare(compared, now_ms)
+            if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
+                self._take_records(connection, compared, real)
+        if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
             for topic, partition in self.ranges.waiting():
                 self.ranges.grown(topic, partition)
 
     def _take_records(
-        self, connection: ShadowConnection, exchange: Exchange, real: dict[str, Any]
+        self, connection: ShadowConnection, compared: ComparedRequest, real: dict[str, Any]
     ) -> None:
-        level = exchange.request.isolation_level
-        offsets = self._fetch_offsets(connection, exchange)
+        level = compared.request.isolation_level
+        offsets = self._fetch_offsets(connection, compared)
         for topic in real.get("responses", ()):
             name = self._name_of(topic.get("topic") or topic["topic_id"])
             for partition in topic["partitions"]:
@@ -283,7 +283,7 @@ class Shadow:
                     path = f"records[].{field.partition('.')[2]}".rstrip(".")
                     found = FieldDifference("Fetch", path, f"{place} {field}", real, ours)
                     self.report.of("Fetch").different += 1
-                    self.report.differs(exchange, found)
+                    self.report.differs(compared, found)
 
                 size_bytes = sum(batch.get("batch_length", 0) for batch in batches)
                 found = FetchedRange(
@@ -292,11 +292,11 @@ class Shadow:
                 self.ranges.add(found)
 
     def _fetch_offsets(
-        self, connection: ShadowConnection, exchange: Exchange
+        self, connection: ShadowConnection, compared: ComparedRequest
     ) -> dict[tuple[str, int], int]:
         """Return from which offset each partition is read; a session remembers them."""
         remembered = connection.fetch_offsets
-        for topic in exchange.request.topics or ():
+        for topic in compared.request.topics or ():
             name = self._name_of(topic.topic or str(topic.topic_id))
             for partition in topic.partitions:
                 remembered[name, partition.partition] = partition.fetch_offset
@@ -323,7 +323,7 @@ class Shadow:
         answers: list[Answer] = []
         reader = _Reader(partition.leader_id, found.connection.session)
         self.broker.play(frame, reader, self.broker.cluster.timers.latest_ms, answers.append)
-        values = Exchange(frame, 0).values_of(answers[0] if answers else None)
+        values = ComparedRequest(frame, 0).values_of(answers[0] if answers else None)
         if not isinstance(values, dict) or not values.get("responses"):
             return None
         read = values["responses"][0]["partitions"][0]
@@ -345,9 +345,9 @@ class Shadow:
             return None
         return real_id, self.ids.real("producer_epoch", epoch, real_id)
 
-    def _is_not_recorded(self, exchange: Exchange, difference: FieldDifference) -> str | None:
+    def _is_not_recorded(self, compared: ComparedRequest, difference: FieldDifference) -> str | None:
         """Return a reason if a difference is about offsets before the first recorded one."""
-        if not self.recorded_from or exchange.api not in {"Fetch", "ListOffsets"}:
+        if not self.recorded_from or compared.api not in {"Fetch", "ListOffsets"}:
             return None
         names = [f"{topic}-{index}" for topic, index in self.recorded_from]
         names += [f"[{topic}].partitions[{index}]" for topic, index in self.recorded_from]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from broker.request.session import Session
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, encode_request
-from proxy.diff.exchange import Exchange
+from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.shadow_broker import Answer
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class ShadowConnection:
         self.fetch_offsets: dict[tuple[str, int], int] = {}
         """From where the client has last read each partition."""
         self._shadow = shadow
-        self._waiting: deque[Exchange] = deque()
+        self._waiting: deque[ComparedRequest] = deque()
         """Requests that were not played yet, in their order."""
-        self._unanswered: deque[Exchange] = deque()
+        self._unanswered: deque[ComparedRequest] = deque()
         """Requests that the real cluster has not answered yet, in their order."""
         self._is_playing = False
         self._is_advancing = False
@@ -50,17 +50,17 @@ class ShadowConnection:
     def see_request(self, frame: bytes, now_ms: int) -> None:
         """Take a request that is sent to the real cluster, without its size."""
         try:
-            exchange = Exchange(frame, now_ms)
+            compared = ComparedRequest(frame, now_ms)
         except DecodeError:
             return
-        if exchange.header.api_key in _AUTHENTICATION:
+        if compared.header.api_key in _AUTHENTICATION:
             return
-        if exchange.has_response:
-            self._unanswered.append(exchange)
-        self._waiting.append(exchange)
-        if exchange.api_key in _BARRIERS:
+        if compared.has_response:
+            self._unanswered.append(compared)
+        self._waiting.append(compared)
+        if compared.api_key in _BARRIERS:
             self._shadow.later(
-                now_ms + BARRIER_DELAY_MS, lambda late: self._end_wait(exchange, late)
+                now_ms + BARRIER_DELAY_MS, lambda late: self._end_wait(compared, late)
             )
         self.advance(now_ms)
 
@@ -69,10 +69,10 @@ class ShadowConnection:
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         if not self._unanswered or self._unanswered[0].correlation_id != correlation_id:
             return  # that of an authentication
-        exchange = self._unanswered.popleft()
-        exchange.real, exchange.answered_ms = frame, now_ms
-        if exchange.ours is not None:
-            self._shadow.compare(self, exchange, now_ms)
+        compared = self._unanswered.popleft()
+        compared.real, compared.answered_ms = frame, now_ms
+        if compared.ours is not None:
+            self._shadow.compare(self, compared, now_ms)
         self.advance(now_ms)
 
     def see_principal(self, principal: str) -> None:
@@ -81,10 +81,10 @@ class ShadowConnection:
 
     def close(self, now_ms: int) -> None:
         """Note that the connection has ended; what has no response is not compared."""
-        for exchange in self._unanswered:
-            self._shadow.lose(self, exchange)
+        for compared in self._unanswered:
+            self._shadow.lose(self, compared)
         self._unanswered.clear()
-        self._waiting = deque(exchange for exchange in self._waiting if exchange.real is not None)
+        self._waiting = deque(compared for compared in self._waiting if compared.real is not None)
         self.advance(now_ms)
 
     def advance(self, now_ms: int) -> None:
@@ -94,59 +94,59 @@ class ShadowConnection:
         self._is_advancing = True
         try:
             while self._waiting and not self._is_playing:
-                exchange = self._waiting[0]
-                if not self._may_play(exchange, now_ms):
+                compared = self._waiting[0]
+                if not self._may_play(compared, now_ms):
                     return
                 self._waiting.popleft()
-                self._play(exchange, now_ms)
+                self._play(compared, now_ms)
         finally:
             self._is_advancing = False
 
-    def _may_play(self, exchange: Exchange, now_ms: int) -> bool:
-        if exchange.api_key in _BARRIERS and exchange.is_overdue:
+    def _may_play(self, compared: ComparedRequest, now_ms: int) -> bool:
+        if compared.api_key in _BARRIERS and compared.is_overdue:
             return True
-        if exchange.real is None:
-            return not exchange.has_response
-        if exchange.api_key is not ApiKey.PRODUCE or exchange.is_overdue:
+        if compared.real is None:
+            return not compared.has_response
+        if compared.api_key is not ApiKey.PRODUCE or compared.is_overdue:
             return True
-        if self._shadow.is_next(exchange):
+        if self._shadow.is_next(compared):
             return True
         self._shadow.park(self)
-        if not exchange.is_parked:
-            exchange.is_parked = True
-            due_ms = exchange.answered_ms + ORDER_WAIT_MS_MAX
-            self._shadow.later(due_ms, lambda late: self._end_wait(exchange, late))
+        if not compared.is_parked:
+            compared.is_parked = True
+            due_ms = compared.answered_ms + ORDER_WAIT_MS_MAX
+            self._shadow.later(due_ms, lambda late: self._end_wait(compared, late))
         return False
 
-    def _end_wait(self, exchange: Exchange, now_ms: int) -> None:
-        exchange.is_overdue = True
+    def _end_wait(self, compared: ComparedRequest, now_ms: int) -> None:
+        compared.is_overdue = True
         self.advance(now_ms)
 
-    def _play(self, exchange: Exchange, now_ms: int) -> None:
-        frame = self._shadow.prepared(exchange)
+    def _play(self, compared: ComparedRequest, now_ms: int) -> None:
+        frame = self._shadow.prepared(compared)
         if frame is None:
             return
         self._is_playing = True
         self._shadow.broker.play(
-            frame, self, now_ms, lambda answer: self._take(exchange, answer, now_ms)
+            frame, self, now_ms, lambda answer: self._take(compared, answer, now_ms)
         )
 
-    def _take(self, exchange: Exchange, answer: Answer, now_ms: int) -> None:
+    def _take(self, compared: ComparedRequest, answer: Answer, now_ms: int) -> None:
         self._is_playing = False
-        exchange.ours = answer
+        compared.ours = answer
         if isinstance(answer, dict):
             principal = self.session.principal
             self.session = Session(principal=principal)
-        if exchange.real is not None or not exchange.has_response:
-            self._shadow.compare(self, exchange, now_ms)
+        if compared.real is not None or not compared.has_response:
+            self._shadow.compare(self, compared, now_ms)
         self._shadow.advance_parked(now_ms)
         self.advance(now_ms)
 
 
-def our_frame(exchange: Exchange, request: Any) -> bytes:
+def our_frame(compared: ComparedRequest, request: Any) -> bytes:
     """Return the frame of a request with our ids, without its size."""
-    header = exchange.header
-    assert exchange.api_key is not None
+    header = compared.header
+    assert compared.api_key is not None
     return encode_request(
-        header.correlation_id, header.client_id or "", exchange.api_key, header.api_version, request
+        header.correlation_id, header.client_id or "", compared.api_key, header.api_version, request
     )

@@ -15,7 +15,7 @@ from broker.request.session import Session
 from protocol import messages
 from protocol.codec import encode_request
 from protocol.messages import api_key_of
-from proxy.diff.exchange import Exchange
+from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.report import Report
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import Answer, ShadowBroker
@@ -80,11 +80,11 @@ class Client:
         api_key = api_key_of(api)
         request = build(messages.request_class(api_key), version, arguments, resolve)
         frame = encode_request(next(self._correlation_ids), "client", api_key, version, request)
-        exchange, found = Exchange(frame, self._both.now_ms), []
+        compared, found = ComparedRequest(frame, self._both.now_ms), []
         self.shadow.see_request(frame, self._both.now_ms)
 
         def deliver(answer: Answer) -> None:
-            found.append(exchange.values_of(answer))
+            found.append(compared.values_of(answer))
             if isinstance(answer, bytes):
                 self.shadow.see_response(answer, self._both.now_ms)
 
