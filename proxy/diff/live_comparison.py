@@ -29,7 +29,9 @@ class LiveComparison:
         self._release = release
         self._is_new = is_new
         self._suspects = Suspects()
-        self.is_not_recorded: Callable[[ComparedRequest, FieldDifference], str | None] = _all_is_recorded
+        self.is_not_recorded: Callable[[ComparedRequest, FieldDifference], str | None] = (
+            _all_is_recorded
+        )
         """Returns why a difference is one of the record alone, or None."""
 
     def compare(self, compared: ComparedRequest, now_ms: int) -> tuple[Any, Any]:

@@ -345,7 +345,9 @@ class Shadow:
             return None
         return real_id, self.ids.real("producer_epoch", epoch, real_id)
 
-    def _is_not_recorded(self, compared: ComparedRequest, difference: FieldDifference) -> str | None:
+    def _is_not_recorded(
+        self, compared: ComparedRequest, difference: FieldDifference
+    ) -> str | None:
         """Return a reason if a difference is about offsets before the first recorded one."""
         if not self.recorded_from or compared.api not in {"Fetch", "ListOffsets"}:
             return None
