@@ -69,6 +69,10 @@ class ForwardingDispatcher(Dispatcher):
         """The connections to the cluster, by the id of the client's connection."""
         self.observers: list[Observer] = []
         """Called with each request that the cluster has got, and its response."""
+        self.on_sent: list[Callable[[RequestContext, bytes], None]] = []
+        """Called with each request, without its size, before the cluster gets it."""
+        self.on_closed: list[Callable[[int], None]] = []
+        """Called with the id of each connection of a client that has ended."""
         self._unknown: set[tuple[int, int]] = set()
 
     @property
@@ -153,6 +157,8 @@ class ForwardingDispatcher(Dispatcher):
     ) -> DispatchResult:
         """Send a request, and wait for its response; the handler of an `Injector`."""
         request = head + buffer[start:end]
+        for watch in self.on_sent:
+            watch(context, request)
         if route.api_key is ApiKey.PRODUCE and not expects_response(request, context.api_version):
             upstream.write(upstream.exchange.send(request, None))
             self._observe(context, request, None)

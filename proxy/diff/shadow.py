@@ -3,7 +3,7 @@
 `ShadowConnection` has the order of one connection, `Shadow` what all of them share.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_o
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
+from proxy.diff.placement import adopt_placement
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
 from proxy.diff.shadow_broker import Answer, ShadowBroker
@@ -73,8 +74,8 @@ class Shadow:
         self.broker = broker
         self.ids = IdMap()
         self.report = Report()
-        self.recorded_from: dict[tuple[str, int], int] = {}
-        """The first recorded offset of the partitions whose earlier records are not recorded."""
+        self._recorded: dict[tuple[str, int], tuple[int, int]] = {}
+        """The first recorded offset of each partition, and the offset behind the last one."""
         self._changed_ms: dict[str, int] = {}
         self._connection_count = 0
         self._parked: list[ShadowConnection] = []
@@ -95,13 +96,17 @@ class Shadow:
         ours = node_id if node_id in brokers else next(iter(brokers))
         return ShadowConnection(self, ours, client_host, self._connection_count)
 
+    def note_recorded(self, key: tuple[str, int], offsets: Sequence[int], end_offset: int) -> None:
+        """Note which offsets of a partition, by topic and index, are in the recorded world."""
+        self._recorded[key] = offsets[0] if offsets else end_offset, end_offset
+
     def later(self, due_ms: int, callback: Callable[[int], None]) -> None:
         """Call back at a time."""
         self.broker.cluster.timers.schedule(due_ms, callback)
 
     def end(self) -> Report:
         """Return the report; what has waited is compared with what there is."""
-        self.ranges.end(lambda found: (found.topic, found.partition) not in self.recorded_from)
+        self.ranges.end()
         self.comparison.end()
         self.report.compared_records = self.ranges.compared_records
         self.report.records_left_out = self.ranges.left_out
@@ -252,6 +257,9 @@ class Shadow:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
         else:
             real, _ours = self.comparison.compare(compared, now_ms)
+            if compared.api_key is ApiKey.METADATA and compared.real_response is not None:
+                cluster = self.broker.cluster
+                adopt_placement(cluster, compared.real_response, self.ids, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
                 self._take_records(connection, compared, real)
         if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
@@ -271,6 +279,7 @@ class Shadow:
                     continue
                 first_offset = offsets.get((name, index), 0)
                 rows = rows_of(batches, first_offset, self._real_producer)
+                rows = self._recorded_rows((name, index), rows)
                 if not rows:
                     continue
                 aborted = frozenset(
@@ -285,11 +294,27 @@ class Shadow:
                     self.report.of("Fetch").different += 1
                     self.report.differs(compared, found)
 
+                end = self._recorded.get((name, index), (0, 0))[1]
                 size_bytes = sum(batch.get("batch_length", 0) for batch in batches)
                 found = FetchedRange(
-                    name, index, level, rows, aborted, size_bytes, note, connection
+                    name, index, level, rows, aborted, size_bytes, note, end, connection
                 )
                 self.ranges.add(found)
+
+    def _recorded_rows(self, key: tuple[str, int], rows: Rows) -> Rows:
+        """Return the rows that our log can have; of those before the start only the records.
+
+        Markers, and who has produced a record, are not recorded.
+        """
+        first_offset, end_offset = self._recorded.get(key, (0, 0))
+        kept: Rows = {}
+        for offset, row in rows.items():
+            if offset >= end_offset:
+                kept[offset] = row
+            elif offset >= first_offset and not row["is_control"]:
+                kept[offset] = {**row, "producer": None}
+        self.ranges.left_out += len(rows) - len(kept)
+        return kept
 
     def _fetch_offsets(
         self, connection: ShadowConnection, compared: ComparedRequest
@@ -349,12 +374,15 @@ class Shadow:
         self, compared: ComparedRequest, difference: FieldDifference
     ) -> str | None:
         """Return a reason if a difference is about offsets before the first recorded one."""
-        if not self.recorded_from or compared.api not in {"Fetch", "ListOffsets"}:
+        if compared.api != "Fetch" or not difference.path.endswith("error_code"):
             return None
-        names = [f"{topic}-{index}" for topic, index in self.recorded_from]
-        names += [f"[{topic}].partitions[{index}]" for topic, index in self.recorded_from]
-        if any(name in difference.place for name in names):
-            return "the first records of the partition are not recorded"
+        offsets = compared.request.topics or ()
+        for topic in offsets:
+            name = self._name_of(topic.topic or str(topic.topic_id))
+            for part in topic.partitions:
+                first_offset, end_offset = self._recorded.get((name, part.partition), (0, 0))
+                if part.fetch_offset < first_offset <= end_offset:
+                    return "the first records of the partition are not recorded"
         return None
 
     def _name_of(self, topic: str) -> str:
