@@ -103,6 +103,13 @@ class FetchedRanges:
         """Return the partitions of which ranges wait."""
         return list(self._waiting)
 
+    def forget(self, topic: str) -> None:
+        """Compare nothing of a topic that is deleted."""
+        for key in [key for key in self._waiting if key[0] == topic]:
+            for found in self._waiting.pop(key):
+                self._bytes -= found.size_bytes
+                self.left_out += len(found.rows)
+
     def grown(self, topic: str, partition: int) -> None:
         """Compare what has waited for records of a partition."""
         self._retry((topic, partition))

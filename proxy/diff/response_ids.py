@@ -26,6 +26,8 @@ ID_KINDS = frozenset(
         "topic_id",
     }
 )
+_ADDRESSES = frozenset({"host", "port"})
+"""Where a broker listens; which broker it is, its node id says."""
 _NO_VALUES: frozenset[Any] = frozenset({"", -1, 0, None, str(UUID(int=0))})
 _NEAR_NOW_MS = 600_000
 _TEXT_KINDS = ("topic_id", "member_id", "cluster_id", "log_dir")
@@ -71,6 +73,8 @@ class ResponseIds:
         kind = SYNONYMS.get((self._api, name), name)
         if kind in ID_KINDS:
             return self._id(kind, real, ours)
+        if kind in _ADDRESSES and real not in _NO_VALUES and ours not in _NO_VALUES:
+            return real
         if name in GENERATIONS:
             return self._number("generation", real, ours, (group_id, member_id), 1)
         if name == "producer_epoch":
@@ -89,7 +93,11 @@ class ResponseIds:
         return real
 
     def _id(self, kind: str, real: Any, ours: Any) -> Any:
-        if ours in _NO_VALUES or real in _NO_VALUES or real == ours:
+        if kind == "producer_id":
+            is_none = -1 in {real, ours}  # 0 is an id
+        else:
+            is_none = ours in _NO_VALUES or real in _NO_VALUES
+        if is_none:
             return ours
         known = self._ids.known_real(kind, ours)
         if known is not None:

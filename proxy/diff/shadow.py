@@ -176,6 +176,8 @@ class Shadow:
             if compared.api_key in _CHANGES_TOPICS or name not in self._known_topics:
                 self._known_topics.add(name)
                 self._changed_ms[name] = compared.received_ms
+            if compared.api_key is ApiKey.DELETE_TOPICS:
+                self.ranges.forget(name)
 
     def _is_new(self, topic: str, now_ms: int) -> bool:
         name = self._name_of(topic)
@@ -291,7 +293,6 @@ class Shadow:
                 def note(field: str, real: Any, ours: Any, place: str = f"{name}-{index}") -> None:
                     path = f"records[].{field.partition('.')[2]}".rstrip(".")
                     found = FieldDifference("Fetch", path, f"{place} {field}", real, ours)
-                    self.report.of("Fetch").different += 1
                     self.report.differs(compared, found)
 
                 end = self._recorded.get((name, index), (0, 0))[1]

@@ -94,17 +94,19 @@ def shadow_config(world: RealWorld) -> BrokerConfig:
         texts["broker.api.versions"] = cluster.release
     if cluster.brokers:
         texts["node.id"] = str(cluster.brokers[0].node_id)
-    config = BrokerConfig.from_overrides(texts)
+    first = BrokerConfig.from_overrides(texts)
     for name, text in world.config.items():
         key = BROKER_KEYS.get(name)
         if key is None or not key.is_enforced or name.startswith(_OWN_PREFIXES):
             continue
         try:
-            config = BrokerConfig.from_overrides({**texts, name: text})
+            value = BrokerConfig.from_overrides({**texts, name: text})[name]
         except ConfigError:
             continue  # a value that only Kafka has, such as the name of a class
-        texts[name] = text
-    return config if not texts else BrokerConfig.from_overrides(texts)
+        # A default of ours may mean more than its value, as the replicas of an internal topic.
+        if value != first[name]:
+            texts[name] = text
+    return BrokerConfig.from_overrides(texts)
 
 
 async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Server]:
@@ -123,7 +125,6 @@ async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Se
     racks = {broker.node_id: broker.rack for broker in recorded.brokers}
     server = Server(cluster, clock)
     for broker in cluster.brokers.values():
-        await server.open(broker)  # It has no listeners.
         broker.host, broker.port = "shadow", _PORT
         broker.endpoints["PLAINTEXT"] = Address(broker.host, broker.port)
         broker.rack = racks.get(broker.node_id)
