@@ -109,7 +109,7 @@ def error_codes(message: Any) -> set[int]:
     found: set[int] = set()
     for name, schema in schema_of(message).fields.items():
         value = getattr(message, name, None)
-        if value is None:
+        if value is None or not schema.for_version_q(message.version):
             continue
         if name.endswith("error_code"):
             found.add(value)

@@ -12,22 +12,27 @@ from proxy.diff.report import Report
 from proxy.diff.response_ids import ResponseIds
 from proxy.diff.timing import Suspect, Suspects, timing_reason
 
-IsNewTopic = Callable[[str, int], bool]
-"""Whether a topic, by name, was created or deleted shortly before a time."""
+ChangedTopics = Callable[[int], set[str]]
+"""Returns names and ids of the topics that were created or deleted shortly before a time."""
 
 
 class LiveComparison:
     """Compares request by request, and reports what differs."""
 
     def __init__(
-        self, ids: IdMap, report: Report, broker_count: int, release: str, is_new: IsNewTopic
+        self,
+        ids: IdMap,
+        report: Report,
+        broker_count: int,
+        release: str,
+        changed_topics: ChangedTopics,
     ) -> None:
         """`release` is that of the real cluster, such as `4.4`."""
         self._ids = ids
         self._report = report
         self._broker_count = broker_count
         self._release = release
-        self._is_new = is_new
+        self._changed_topics = changed_topics
         self._suspects = Suspects()
         self.is_not_recorded: Callable[[ComparedRequest, FieldDifference], str | None] = (
             _all_is_recorded
@@ -50,14 +55,17 @@ class LiveComparison:
     ) -> None:
         api_report, arguments = self._report.of(compared.api), compared.arguments
         topics = self._topics_of(compared)
-        is_of_new_topic = any(self._is_new(topic, now_ms) for topic in topics)
+        changed_topics = self._changed_topics(now_ms)
         suspects, is_same = [], True
         for difference in found:
             reason = self._allowed(compared, difference, arguments)
             if reason is not None:
                 api_report.allowed[reason] += 1
                 continue
-            reason = timing_reason(difference, is_of_new_topic=is_of_new_topic)
+            is_of_changed = not topics.isdisjoint(changed_topics) or any(
+                topic in difference.place for topic in changed_topics
+            )
+            reason = timing_reason(difference, is_of_changed_topic=is_of_changed)
             if reason is None:
                 is_same = False
                 self._report.differs(compared, difference)

@@ -23,7 +23,7 @@ from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
 from proxy.diff.shadow_broker import Answer, ShadowBroker
 from proxy.diff.shadow_connection import ShadowConnection, our_frame
-from proxy.diff.timing import NEW_TOPIC_MS
+from proxy.diff.timing import CHANGED_TOPIC_MS
 
 NOT_READY = frozenset(
     {
@@ -77,6 +77,7 @@ class Shadow:
         self._recorded: dict[tuple[str, int], tuple[int, int]] = {}
         """The first recorded offset of each partition, and the offset behind the last one."""
         self._changed_ms: dict[str, int] = {}
+        """When topics were last created or deleted, by name and by real id."""
         self._connection_count = 0
         self._parked: list[ShadowConnection] = []
         self._is_advancing = False
@@ -84,7 +85,7 @@ class Shadow:
         """Produce requests without a response, which the real cluster may have stored."""
         self._known_topics = {topic.name for topic in broker.cluster.topics.all()}
         self.comparison = LiveComparison(
-            self.ids, self.report, len(broker.cluster.brokers), release, self._is_new
+            self.ids, self.report, len(broker.cluster.brokers), release, self._changed_topics
         )
         self.comparison.is_not_recorded = self._is_not_recorded
         self.ranges = FetchedRanges(self._read)
@@ -176,13 +177,20 @@ class Shadow:
             if compared.api_key in _CHANGES_TOPICS or name not in self._known_topics:
                 self._known_topics.add(name)
                 self._changed_ms[name] = compared.received_ms
+                topic = self.broker.cluster.topics.get(name)
+                real_id = topic and self.ids.known_real("topic_id", str(topic.topic_id))
+                if real_id:
+                    self._changed_ms[real_id] = compared.received_ms
             if compared.api_key is ApiKey.DELETE_TOPICS:
                 self.ranges.forget(name)
 
-    def _is_new(self, topic: str, now_ms: int) -> bool:
-        name = self._name_of(topic)
-        changed_ms = self._changed_ms.get(name)
-        return changed_ms is not None and now_ms - changed_ms < NEW_TOPIC_MS
+    def _changed_topics(self, now_ms: int) -> set[str]:
+        """Return names and real ids of the topics that were created or deleted a moment ago."""
+        return {
+            topic
+            for topic, changed_ms in self._changed_ms.items()
+            if now_ms - changed_ms < CHANGED_TOPIC_MS
+        }
 
     # The order of batches ------------------------------------------------------------------
 

@@ -92,6 +92,9 @@ def shadow_config(world: RealWorld) -> BrokerConfig:
     texts = {"producer.state.batches": "5", "journal.enable": "false"}
     if cluster.release is not None:
         texts["broker.api.versions"] = cluster.release
+    if cluster.features:
+        levels = (f"{name}={level}" for name, level in cluster.features.items())
+        texts["cluster.features"] = ",".join(levels)
     if cluster.brokers:
         texts["node.id"] = str(cluster.brokers[0].node_id)
     first = BrokerConfig.from_overrides(texts)

@@ -60,12 +60,12 @@ TIMING_RULES: tuple[TimingRule, ...] = (
     ),
 )
 
-NEW_TOPIC = "brokers learn of a new or deleted topic at different times"
-NEW_TOPIC_MS = 30_000
-NEW_TOPIC_APIS = frozenset({"DescribeTopicPartitions", "Fetch", "ListOffsets", "Metadata"})
+CHANGED_TOPIC = "brokers learn of a new or deleted topic at different times"
+CHANGED_TOPIC_MS = 30_000
+CHANGED_TOPIC_APIS = frozenset({"DescribeTopicPartitions", "Fetch", "ListOffsets", "Metadata"})
 
 
-def timing_reason(difference: FieldDifference, *, is_of_new_topic: bool = False) -> str | None:
+def timing_reason(difference: FieldDifference, *, is_of_changed_topic: bool = False) -> str | None:
     """Return why a difference may be one of time, or None."""
     if difference.kind == "connection":
         return None
@@ -77,8 +77,8 @@ def timing_reason(difference: FieldDifference, *, is_of_new_topic: bool = False)
             and (rule.may is None or rule.may(difference.kafka, difference.ours))
         ):
             return rule.reason
-    if is_of_new_topic and difference.api in NEW_TOPIC_APIS:
-        return NEW_TOPIC
+    if is_of_changed_topic and difference.api in CHANGED_TOPIC_APIS:
+        return CHANGED_TOPIC
     return None
 
 
