@@ -87,7 +87,6 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     parser.add_argument(
         "--to",
         type=_addresses,
-        required=True,
         metavar="HOST:PORT[,HOST:PORT...]",
         help="bootstrap brokers of the cluster",
     )
@@ -128,6 +127,13 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         help="with --diff: how many of the last records of each partition are read at the start,"
         " or `all` (default: %(default)s)",
     )
+    parser.add_argument(
+        "--simulate",
+        type=Path,
+        metavar="FILE",
+        help="without --to: serve the recorded world of this file, and refuse the requests that"
+        " were never recorded",
+    )
     use_variables(parser, environment)
     add_parent_argument(parser)
     parser.set_defaults(brokers=1, first_node_id=None)
@@ -158,7 +164,12 @@ def main(
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
         refuse_unknown(parser, unknown)
+    if (parsed.to is None) is (parsed.simulate is None):
+        parser.error("give either --to, the cluster, or --simulate, a recorded world")
     try:
+        if parsed.simulate is not None:
+            _simulate(parsed, environment)
+            return 0
         security = security_of(read_client_properties(parsed.to_config))
         open_missing_streams()
         if parsed.until_stdin_closes:
@@ -172,6 +183,15 @@ def main(
         print(f"mock-kafka proxy: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+@may_pause
+def _simulate(parsed: argparse.Namespace, environment: Mapping[str, str]) -> None:
+    """Serve a recorded world alone, until a signal."""
+    from proxy.simulate.serve import read_world, serve_simulation  # noqa: PLC0415 - see ADR 24
+
+    options = serve_options(parsed, environment)
+    run(serve_simulation(options, read_world(parsed.simulate)))
 
 
 def _compare(parsed: argparse.Namespace, options: ServeOptions, start: StartProxy) -> int:

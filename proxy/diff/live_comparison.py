@@ -4,10 +4,10 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from protocol.request_targets import request_targets
-from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.field_comparison import FieldDifference, compare_responses, find_allowed
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_differences import allowed_live, without_moving_fields
+from proxy.diff.played_request import PlayedRequest
 from proxy.diff.report import Report
 from proxy.diff.response_ids import ResponseIds
 from proxy.diff.timing import Suspect, Suspects, timing_reason
@@ -34,12 +34,12 @@ class LiveComparison:
         self._release = release
         self._changed_topics = changed_topics
         self._suspects = Suspects()
-        self.is_not_recorded: Callable[[ComparedRequest, FieldDifference], str | None] = (
+        self.is_not_recorded: Callable[[PlayedRequest, FieldDifference], str | None] = (
             _all_is_recorded
         )
         """Returns why a difference is one of the record alone, or None."""
 
-    def compare(self, compared: ComparedRequest, now_ms: int) -> tuple[Any, Any]:
+    def compare(self, compared: PlayedRequest, now_ms: int) -> tuple[Any, Any]:
         """Compare both responses; return their fields, both with the ids of the real cluster."""
         real, ours = compared.values_of(compared.real), compared.values_of(compared.ours)
         api, arguments = compared.api, compared.arguments
@@ -51,7 +51,7 @@ class LiveComparison:
         return real, translated
 
     def _judge(
-        self, compared: ComparedRequest, found: list[FieldDifference], fields: int, now_ms: int
+        self, compared: PlayedRequest, found: list[FieldDifference], fields: int, now_ms: int
     ) -> None:
         api_report, arguments = self._report.of(compared.api), compared.arguments
         topics = self._topics_of(compared)
@@ -77,7 +77,7 @@ class LiveComparison:
         self._report.compared(compared.api, fields, is_same=is_same)
 
     def _suspect(
-        self, compared: ComparedRequest, difference: FieldDifference, reason: str, now_ms: int
+        self, compared: PlayedRequest, difference: FieldDifference, reason: str, now_ms: int
     ) -> Suspect:
         def note() -> None:
             self._report.differs(compared, difference)
@@ -85,7 +85,7 @@ class LiveComparison:
         return Suspect(difference, reason, now_ms, now_ms, note)
 
     def _allowed(
-        self, compared: ComparedRequest, difference: FieldDifference, arguments: Mapping[str, Any]
+        self, compared: PlayedRequest, difference: FieldDifference, arguments: Mapping[str, Any]
     ) -> str | None:
         allowed = find_allowed(difference, arguments, self._broker_count, self._release)
         if allowed is not None:
@@ -93,7 +93,7 @@ class LiveComparison:
         live = allowed_live(difference, arguments)
         return live or self.is_not_recorded(compared, difference)
 
-    def _topics_of(self, compared: ComparedRequest) -> set[str]:
+    def _topics_of(self, compared: PlayedRequest) -> set[str]:
         if compared.request is None:
             return set()
         return {str(topic) for topic in request_targets(compared.request).topics}
@@ -104,7 +104,7 @@ class LiveComparison:
             self._report.unsettled[suspect.difference.signature] += suspect.count
 
 
-def _question_of(compared: ComparedRequest) -> Hashable:
+def _question_of(compared: PlayedRequest) -> Hashable:
     """Return what a request asks about beside topics: equal questions should agree in time."""
     if compared.request is None:
         return None
@@ -112,5 +112,5 @@ def _question_of(compared: ComparedRequest) -> Hashable:
     return targets.groups, targets.transactional_ids, compared.arguments.get("member_id")
 
 
-def _all_is_recorded(_exchange: ComparedRequest, _difference: FieldDifference) -> None:
+def _all_is_recorded(_exchange: PlayedRequest, _difference: FieldDifference) -> None:
     """Return no reason."""

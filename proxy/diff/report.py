@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.public_keys import may_show_config
 from protocol import json_view
-from proxy.diff.compared_request import ComparedRequest
 from proxy.diff.field_comparison import FieldDifference
+from proxy.diff.played_request import PlayedRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ class Report:
         found.same += is_same
         found.different += not is_same
 
-    def differs(self, compared: ComparedRequest, difference: FieldDifference) -> None:
+    def differs(self, compared: PlayedRequest, difference: FieldDifference) -> None:
         """Note a difference in the response to a request."""
         known = self.of(difference.api).differences
         if difference.signature not in known:
@@ -176,7 +176,7 @@ def _ignore(_difference: FieldDifference) -> None:
     """Do nothing."""
 
 
-def _described(compared: ComparedRequest) -> dict[str, Any]:
+def _described(compared: PlayedRequest) -> dict[str, Any]:
     """Return what identifies a request, for a reader, without secrets."""
     header = compared.header
     request = compared.request

@@ -13,12 +13,12 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_request
 from protocol.errors import ErrorCode
 from protocol.json_view import decode_request_frame, error_name
-from proxy.diff.compared_request import ComparedRequest, error_codes
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
 from proxy.diff.placement import adopt_placement
+from proxy.diff.played_request import PlayedRequest, error_codes
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
 from proxy.diff.shadow_broker import Answer, ShadowBroker
@@ -81,7 +81,7 @@ class Shadow:
         self._connection_count = 0
         self._parked: list[ShadowConnection] = []
         self._is_advancing = False
-        self._lost: list[tuple[ShadowConnection, ComparedRequest]] = []
+        self._lost: list[tuple[ShadowConnection, PlayedRequest]] = []
         """Produce requests without a response, which the real cluster may have stored."""
         self._known_topics = {topic.name for topic in broker.cluster.topics.all()}
         self.comparison = LiveComparison(
@@ -115,7 +115,7 @@ class Shadow:
 
     # What is played ------------------------------------------------------------------------
 
-    def prepared(self, compared: ComparedRequest) -> bytes | None:
+    def prepared(self, compared: PlayedRequest) -> bytes | None:
         """Return the frame of a request for our broker, or None if it is not played."""
         if compared.api_key is None:
             self.report.not_compared(compared.api, "our broker does not know this version")
@@ -134,7 +134,7 @@ class Shadow:
             request.max_wait_ms = request.min_bytes = 0
         return our_frame(compared, with_our_ids(request, self.ids))
 
-    def _not_ready(self, compared: ComparedRequest) -> str | None:
+    def _not_ready(self, compared: PlayedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
         if compared.real is None or compared.api_key in _ASKED_ANYWAY:
             return None
@@ -145,7 +145,7 @@ class Shadow:
             return f"the cluster was not ready: {', '.join(sorted(map(error_name, codes)))}"
         return None
 
-    def _keep_stored(self, request: Any, compared: ComparedRequest) -> None:
+    def _keep_stored(self, request: Any, compared: PlayedRequest) -> None:
         """Leave out the partitions of a Produce request that the client will send again."""
         failed = {
             (topic.name or topic.topic_id, partition.index)
@@ -161,7 +161,7 @@ class Shadow:
                 if (name, partition.index) not in failed
             ]
 
-    def _note_changes(self, compared: ComparedRequest) -> None:
+    def _note_changes(self, compared: PlayedRequest) -> None:
         request = compared.request
         if compared.api_key in _CHANGES_TOPICS:
             topics = getattr(request, "topics", None) or getattr(request, "topic_partitions", None)
@@ -194,7 +194,7 @@ class Shadow:
 
     # The order of batches ------------------------------------------------------------------
 
-    def is_next(self, compared: ComparedRequest) -> bool:
+    def is_next(self, compared: PlayedRequest) -> bool:
         """Whether our logs are as long as the real ones were before a Produce request."""
         for topic, partition in self._stored(compared):
             end_offset = self.broker.log_end_offset(topic, partition.index)
@@ -202,7 +202,7 @@ class Shadow:
                 return self._play_lost(topic, partition)
         return True
 
-    def _stored(self, compared: ComparedRequest) -> list[tuple[str, Any]]:
+    def _stored(self, compared: PlayedRequest) -> list[tuple[str, Any]]:
         """Return topic and result of each partition that the real cluster has stored."""
         response = compared.real_response
         return [
@@ -233,7 +233,7 @@ class Shadow:
                 return True
         return False
 
-    def lose(self, connection: ShadowConnection, compared: ComparedRequest) -> None:
+    def lose(self, connection: ShadowConnection, compared: PlayedRequest) -> None:
         """Note a request whose connection ended before its response."""
         self.report.not_compared(compared.api, "the connection ended before the response")
         if compared.api_key is ApiKey.PRODUCE and compared.request is not None:
@@ -261,7 +261,7 @@ class Shadow:
 
     # What is compared ----------------------------------------------------------------------
 
-    def compare(self, connection: ShadowConnection, compared: ComparedRequest, now_ms: int) -> None:
+    def compare(self, connection: ShadowConnection, compared: PlayedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
         if compared.real is None:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
@@ -277,7 +277,7 @@ class Shadow:
                 self.ranges.grown(topic, partition)
 
     def _take_records(
-        self, connection: ShadowConnection, compared: ComparedRequest, real: dict[str, Any]
+        self, connection: ShadowConnection, compared: PlayedRequest, real: dict[str, Any]
     ) -> None:
         level = compared.request.isolation_level
         offsets = self._fetch_offsets(connection, compared)
@@ -326,7 +326,7 @@ class Shadow:
         return kept
 
     def _fetch_offsets(
-        self, connection: ShadowConnection, compared: ComparedRequest
+        self, connection: ShadowConnection, compared: PlayedRequest
     ) -> dict[tuple[str, int], int]:
         """Return from which offset each partition is read; a session remembers them."""
         remembered = connection.fetch_offsets
@@ -357,7 +357,7 @@ class Shadow:
         answers: list[Answer] = []
         reader = _Reader(partition.leader_id, found.connection.session)
         self.broker.play(frame, reader, self.broker.cluster.timers.latest_ms, answers.append)
-        values = ComparedRequest(frame, 0).values_of(answers[0] if answers else None)
+        values = PlayedRequest(frame, 0).values_of(answers[0] if answers else None)
         if not isinstance(values, dict) or not values.get("responses"):
             return None
         read = values["responses"][0]["partitions"][0]
@@ -379,9 +379,7 @@ class Shadow:
             return None
         return real_id, self.ids.real("producer_epoch", epoch, real_id)
 
-    def _is_not_recorded(
-        self, compared: ComparedRequest, difference: FieldDifference
-    ) -> str | None:
+    def _is_not_recorded(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
         """Return a reason if a difference is about offsets before the first recorded one."""
         if compared.api != "Fetch" or not difference.path.endswith("error_code"):
             return None

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from broker.cluster.cluster import Cluster
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, frame_of
 from protocol.framing import SIZE_BYTES
-from proxy.diff.compared_request import CLOSED
+from proxy.diff.played_request import CLOSED
 
 Answer = bytes | dict[str, str] | None
 """A response frame without its size, what there is instead, or None for no response."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from broker.request.session import Session
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, encode_request
-from proxy.diff.compared_request import ComparedRequest
+from proxy.diff.played_request import PlayedRequest
 from proxy.diff.shadow_broker import Answer
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class ShadowConnection:
         self.fetch_offsets: dict[tuple[str, int], int] = {}
         """From where the client has last read each partition."""
         self._shadow = shadow
-        self._waiting: deque[ComparedRequest] = deque()
+        self._waiting: deque[PlayedRequest] = deque()
         """Requests that were not played yet, in their order."""
-        self._unanswered: deque[ComparedRequest] = deque()
+        self._unanswered: deque[PlayedRequest] = deque()
         """Requests that the real cluster has not answered yet, in their order."""
         self._is_playing = False
         self._is_advancing = False
@@ -50,7 +50,7 @@ class ShadowConnection:
     def see_request(self, frame: bytes, now_ms: int) -> None:
         """Take a request that is sent to the real cluster, without its size."""
         try:
-            compared = ComparedRequest(frame, now_ms)
+            compared = PlayedRequest(frame, now_ms)
         except DecodeError:
             return
         if compared.header.api_key in _AUTHENTICATION:
@@ -102,7 +102,7 @@ class ShadowConnection:
         finally:
             self._is_advancing = False
 
-    def _may_play(self, compared: ComparedRequest, now_ms: int) -> bool:
+    def _may_play(self, compared: PlayedRequest, now_ms: int) -> bool:
         if compared.api_key in _BARRIERS and compared.is_overdue:
             return True
         if compared.real is None:
@@ -118,11 +118,11 @@ class ShadowConnection:
             self._shadow.later(due_ms, lambda late: self._end_wait(compared, late))
         return False
 
-    def _end_wait(self, compared: ComparedRequest, now_ms: int) -> None:
+    def _end_wait(self, compared: PlayedRequest, now_ms: int) -> None:
         compared.is_overdue = True
         self.advance(now_ms)
 
-    def _play(self, compared: ComparedRequest, now_ms: int) -> None:
+    def _play(self, compared: PlayedRequest, now_ms: int) -> None:
         frame = self._shadow.prepared(compared)
         if frame is None:
             return
@@ -131,7 +131,7 @@ class ShadowConnection:
             frame, self, now_ms, lambda answer: self._take(compared, answer, now_ms)
         )
 
-    def _take(self, compared: ComparedRequest, answer: Answer, now_ms: int) -> None:
+    def _take(self, compared: PlayedRequest, answer: Answer, now_ms: int) -> None:
         self._is_playing = False
         compared.ours = answer
         if isinstance(answer, dict):
@@ -143,7 +143,7 @@ class ShadowConnection:
         self.advance(now_ms)
 
 
-def our_frame(compared: ComparedRequest, request: Any) -> bytes:
+def our_frame(compared: PlayedRequest, request: Any) -> bytes:
     """Return the frame of a request with our ids, without its size."""
     header = compared.header
     assert compared.api_key is not None

@@ -20,6 +20,7 @@ from protocol.configs import ResourceType
 from proxy.diff.placement import adopt_placement
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import ShadowBroker
+from proxy.recorded_broker import recorded_texts
 from proxy.recording.recording import Recording, RecordingOptions
 from proxy.recording.scrubbing import UNSCRUBBED
 from proxy.recording.world_admin import open_world_admin
@@ -89,14 +90,11 @@ def read_world(
 def shadow_config(world: RealWorld) -> BrokerConfig:
     """Return a configuration with which our broker behaves like those of the cluster."""
     cluster = world.snapshot.cluster or RecordedCluster()
-    texts = {"producer.state.batches": "5", "journal.enable": "false"}
-    if cluster.release is not None:
-        texts["broker.api.versions"] = cluster.release
-    if cluster.features:
-        levels = (f"{name}={level}" for name, level in cluster.features.items())
-        texts["cluster.features"] = ",".join(levels)
-    if cluster.brokers:
-        texts["node.id"] = str(cluster.brokers[0].node_id)
+    texts = {
+        **recorded_texts(cluster),
+        "producer.state.batches": "5",
+        "journal.enable": "false",
+    }
     first = BrokerConfig.from_overrides(texts)
     for name, text in world.config.items():
         key = BROKER_KEYS.get(name)
@@ -125,12 +123,11 @@ async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Se
         cluster_id=recorded.cluster_id or "",
         new_uuid=uuid4,
     )
-    racks = {broker.node_id: broker.rack for broker in recorded.brokers}
     server = Server(cluster, clock)
     for broker in cluster.brokers.values():
         broker.host, broker.port = "shadow", _PORT
         broker.endpoints["PLAINTEXT"] = Address(broker.host, broker.port)
-        broker.rack = racks.get(broker.node_id)
+        broker.rack = cluster.config.for_broker(broker.node_id)["broker.rack"] or None
     server.start()
     await load_snapshot(Admin(server, clock), world.snapshot, ())
     shadow = Shadow(ShadowBroker(cluster, server.dispatcher), release=recorded.release or "4.4")

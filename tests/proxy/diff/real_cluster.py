@@ -15,7 +15,7 @@ from broker.request.session import Session
 from protocol import messages
 from protocol.codec import encode_request
 from protocol.messages import api_key_of
-from proxy.diff.compared_request import ComparedRequest
+from proxy.diff.played_request import PlayedRequest
 from proxy.diff.report import Report
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import Answer, ShadowBroker
@@ -80,7 +80,7 @@ class Client:
         api_key = api_key_of(api)
         request = build(messages.request_class(api_key), version, arguments, resolve)
         frame = encode_request(next(self._correlation_ids), "client", api_key, version, request)
-        compared, found = ComparedRequest(frame, self._both.now_ms), []
+        compared, found = PlayedRequest(frame, self._both.now_ms), []
         self.shadow.see_request(frame, self._both.now_ms)
 
         def deliver(answer: Answer) -> None:

@@ -18,7 +18,7 @@ SILENT = {"connection": "no response"}
 
 
 @dataclass(eq=False)
-class ComparedRequest:
+class PlayedRequest:
     """One request; `frame` and `real` are without the size in front of them.
 
     `real` and `ours` are None before there are responses. `ours` may be `CLOSED` or `SILENT`.
