@@ -40,7 +40,7 @@ _DESCRIPTIONS = {
     "invalid named capture group": "invalid named capture",
 }
 _TOO_LARGE = "expression too large"
-_GROUP_REFERENCE = re.compile(r"\\([1-9][0-9]?)")
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def load() -> None:
@@ -76,7 +76,9 @@ def groups_of_match(regex: str, text: str) -> tuple[str, ...] | None:
 
 
 def replaced(regex: str, replacement: str, text: str) -> str:
-    r"""Return a text with a replacement for all that an expression finds; `\1` is its first group.
+    r"""Return a text with a replacement for all that an expression finds.
+
+    `\1` to `\9` are the groups of the expression, `\0` is all of the match and `\\` a backslash.
 
     There is no bound of the time: it is for expressions and texts of the same owner.
 
@@ -86,14 +88,19 @@ def replaced(regex: str, replacement: str, text: str) -> str:
     compiled = _compile(regex, has_groups=True)
     if isinstance(compiled, str):
         raise ValueError(compiled)  # noqa: TRY004 - a description of the error
-    named = max(map(int, _GROUP_REFERENCE.findall(replacement)), default=0)
-    if named > compiled.groups:
-        raise ValueError(f"{replacement!r}: the expression has no group {named}")
-    try:
-        changed: str = compiled.sub(replacement, text)
-    except re.error as error:
-        raise ValueError(f"{replacement!r}: {error}") from error
+    for escaped in _ESCAPE.findall(replacement):
+        is_group = escaped.isdecimal() and int(escaped) <= compiled.groups
+        if not is_group and escaped != "\\":
+            raise ValueError(f"{replacement!r}: the expression has no group {escaped}")
+    # The templates of google-re2 garble text that is not ASCII.
+    changed: str = compiled.sub(
+        lambda match: _ESCAPE.sub(lambda found: _expanded(match, found[1]), replacement), text
+    )
     return changed
+
+
+def _expanded(match: Any, escaped: str) -> str:
+    return (match[int(escaped)] or "") if escaped.isdecimal() else escaped
 
 
 def _match(compiled: Any, text: str) -> Any:

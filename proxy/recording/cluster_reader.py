@@ -47,7 +47,8 @@ class ClusterReader:
         """Return the topics, sorted by name."""
         names = [name for name in self._admin.list_topics() if fnmatchcase(name, self._topic_glob)]
         found = []
-        for name, topic in self._admin.describe_topics(names).items() if names else ():
+        described = self._admin.describe_topics(names) if names else {}
+        for name, topic in sorted(described.items()):
             if isinstance(topic, ApiError):
                 self._note(f"topic {name} is left out: {topic}")
             elif not topic.is_internal:

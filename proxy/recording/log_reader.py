@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from client.errors import ApiError
+from client.errors import ApiError, ConnectionLostError, UnreachableError
 from client.resources import Address, PartitionKey, TopicDescription
 from protocol.errors import ErrorCode
 from proxy.recording.recorder import Recorder
@@ -22,6 +22,7 @@ _RETRIED = frozenset(
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.OFFSET_NOT_AVAILABLE,
         ErrorCode.UNKNOWN_LEADER_EPOCH,
@@ -135,12 +136,15 @@ class LogReader:
     def _fetch(
         self, topic: TopicDescription, index: int, leader_id: int, offset: int
     ) -> "_FetchedPartition | int":
-        """Return the part of a response for a partition, or the error of the whole response."""
+        """Return the part of a response for a partition, or the error instead of it."""
         leader = self._brokers.get(leader_id)
         if leader is None:
             return int(ErrorCode.LEADER_NOT_AVAILABLE)
         place = FetchPlace(topic.name, topic.topic_id, index, offset)
-        response = self._admin.fetch(leader, place, is_committed=self._is_committed)
+        try:
+            response = self._admin.fetch(leader, place, is_committed=self._is_committed)
+        except (ConnectionLostError, UnreachableError):
+            return int(ErrorCode.NETWORK_EXCEPTION)
         if response.error_code:
             return int(response.error_code)
         parts = [part for found in response.responses for part in found.partitions]

@@ -114,7 +114,7 @@ class Recorder:
                 for aborted in part.aborted_transactions or ()
             ]
             found = map(_without_transaction, committed_batches(found, aborted))
-        self._see(key, found)
+        self._see(key, (_from_offset(batch, part.log_start_offset) for batch in found))
         return next_offset(buffer)
 
     def see_end_txn(
@@ -155,6 +155,14 @@ class Recorder:
         if name or topic_id in {None, _NO_ID}:
             return name or None
         return name_of_topic(topic_id, self._topic_name)
+
+
+def _from_offset(batch: FoundBatch, log_start_offset: int) -> FoundBatch:
+    """Return a batch without the records that were deleted: a log begins inside of a batch."""
+    if not isinstance(batch, ReadBatch) or batch.header.base_offset >= log_start_offset:
+        return batch
+    records = tuple(record for record in batch.records if record.offset >= log_start_offset)
+    return batch._replace(records=records)
 
 
 def _without_transaction(batch: FoundBatch) -> FoundBatch:
