@@ -5,11 +5,11 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
-from broker.faults import rules_from_json
+from broker.faults.rule import FaultRule
+from broker.faults.table import FaultTable
 from broker.request.context import RequestContext
 from broker.request.session import Session
 from protocol import messages
@@ -30,7 +30,13 @@ def _raise(error: BaseException, _context: RequestContext) -> None:
     raise AssertionError("a handler failed") from error
 
 
-def broker_of(first_id: int, config: dict[str, str] | None = None) -> ShadowBroker:
+class FaultyBroker(ShadowBroker):
+    """A broker with fault rules."""
+
+    faults: FaultTable
+
+
+def broker_of(first_id: int, config: dict[str, str] | None = None) -> FaultyBroker:
     """Return a cluster of one broker, whose random ids count from a number."""
     ids = count(first_id)
     cluster = Cluster(
@@ -41,7 +47,38 @@ def broker_of(first_id: int, config: dict[str, str] | None = None) -> ShadowBrok
     )
     cluster.brokers[1].host, cluster.brokers[1].port = "kafka", 9092
     dispatcher = Dispatcher(cluster, _raise)
-    return ShadowBroker(cluster, dispatcher)
+    broker = FaultyBroker(cluster, dispatcher)
+    broker.faults = dispatcher.faults
+    return broker
+
+
+class Connection:
+    """A connection to one of our brokers, without a socket."""
+
+    def __init__(self, broker: FaultyBroker) -> None:
+        self.broker = broker
+        self.broker_id, self.client_host, self.connection_id = 1, "127.0.0.1", 1
+        self.session = Session()
+
+    def ask(self, api: str, version: int, **arguments: Any) -> Any:
+        """Send a request; return the fields of the response."""
+        frame = frame_of(1, api, version, arguments)
+        answers: list[Answer] = []
+        self.broker.play(frame, self, START_MS, answers.append)
+        return PlayedRequest(frame, START_MS).values_of(answers[0])
+
+
+def frame_of(
+    correlation_id: int,
+    api: str,
+    version: int,
+    arguments: Mapping[str, Any],
+    resolve: Callable[[Any], Any] = lambda value: value,
+) -> bytes:
+    """Return the frame of a request, without its size."""
+    api_key = api_key_of(api)
+    request = build(messages.request_class(api_key), version, arguments, resolve)
+    return encode_request(correlation_id, "client", api_key, version, request)
 
 
 class Client:
@@ -77,9 +114,7 @@ class Client:
         **arguments: Any,
     ) -> Callable[[], Any]:
         """Send a request; the result returns the fields of the real response, if it has come."""
-        api_key = api_key_of(api)
-        request = build(messages.request_class(api_key), version, arguments, resolve)
-        frame = encode_request(next(self._correlation_ids), "client", api_key, version, request)
+        frame = frame_of(next(self._correlation_ids), api, version, arguments, resolve)
         compared, found = PlayedRequest(frame, self._both.now_ms), []
         self.shadow.see_request(frame, self._both.now_ms)
 
@@ -102,6 +137,10 @@ class BothClusters:
         self.now_ms = START_MS
         self._connection_ids = count(1)
 
+    def fail(self, **fields: Any) -> None:
+        """Have the real cluster follow a fault rule."""
+        self.real.faults.add(FaultRule.from_json(fields), self.now_ms)
+
     def client(self) -> Client:
         """Return a new connection."""
         return Client(self, next(self._connection_ids))
@@ -116,6 +155,3 @@ class BothClusters:
         """Let the last second pass, and return the report."""
         self.run(2000)
         return self.shadow.end()
-
-
-__all__ = ["BothClusters", "BrokerClock", "Client", "rules_from_json"]
