@@ -10,7 +10,7 @@ from proxy.diff.live_differences import allowed_live, without_moving_fields
 from proxy.diff.played_request import PlayedRequest
 from proxy.diff.report import Report
 from proxy.diff.response_ids import ResponseIds
-from proxy.diff.timing import Suspect, Suspects, timing_reason
+from proxy.diff.timing import UNKNOWN_ERRORS, Suspect, Suspects, timing_reason
 
 ChangedTopics = Callable[[int], set[str]]
 """Returns names and ids of the topics that were created or deleted shortly before a time."""
@@ -55,7 +55,7 @@ class LiveComparison:
     ) -> None:
         api_report, arguments = self._report.of(compared.api), compared.arguments
         topics = self._topics_of(compared)
-        changed_topics = self._changed_topics(now_ms)
+        changed_topics = self._changed_topics(now_ms) if _may_be_unknown(found) else set()
         suspects, is_same = [], True
         for difference in found:
             reason = self._allowed(compared, difference, arguments)
@@ -110,6 +110,18 @@ def _question_of(compared: PlayedRequest) -> Hashable:
         return None
     targets = request_targets(compared.request)
     return targets.groups, targets.transactional_ids, compared.arguments.get("member_id")
+
+
+def _may_be_unknown(found: list[FieldDifference]) -> bool:
+    """Whether one of both does not know a topic or partition, and the other one does."""
+    return any(
+        difference.kind in {"missing", "extra"}
+        or (
+            difference.path.endswith("error_code")
+            and not UNKNOWN_ERRORS.isdisjoint({difference.kafka, difference.ours})
+        )
+        for difference in found
+    )
 
 
 def _all_is_recorded(_exchange: PlayedRequest, _difference: FieldDifference) -> None:

@@ -61,6 +61,15 @@ TIMING_RULES: tuple[TimingRule, ...] = (
 )
 
 CHANGED_TOPIC = "brokers learn of a new or deleted topic at different times"
+UNKNOWN_ERRORS = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+"""Errors of a broker that does not know a topic yet, or no more."""
 CHANGED_TOPIC_MS = 30_000
 CHANGED_TOPIC_APIS = frozenset({"DescribeTopicPartitions", "Fetch", "ListOffsets", "Metadata"})
 

@@ -89,7 +89,16 @@ class Client:
         self._correlation_ids = count(1)
         self.broker_id, self.client_host, self.connection_id = 1, "127.0.0.1", connection_id
         self.session = Session()
+        self.holds_responses = False
+        """Whether the proxy gets the responses late."""
+        self._held: list[bytes] = []
         self.shadow: ShadowConnection = both.shadow.connect(1, "127.0.0.1")
+
+    def release(self) -> None:
+        """Have the proxy get the responses that were held."""
+        held, self._held = self._held, []
+        for answer in held:
+            self.shadow.see_response(answer, self._both.now_ms)
 
     def close(self) -> None:
         """End the connection."""
@@ -121,7 +130,9 @@ class Client:
         def deliver(answer: Answer) -> None:
             found.append(compared.values_of(answer))
             if isinstance(answer, bytes):
-                self.shadow.see_response(answer, self._both.now_ms)
+                self._held.append(answer)
+            if not self.holds_responses:
+                self.release()
 
         self._both.real.play(frame, self, self._both.now_ms, deliver)
         self._both.run()
