@@ -5,8 +5,7 @@ broker's requests (`proxy/forwarding.py`), one after the other. The change to th
 responses to what was passed on before, so that responses keep their order.
 """
 
-import asyncio
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker.server.client_protocol import ClientProtocol, ConnectionOwner
 from broker.server.listener_security import ListenerSecurity
@@ -14,6 +13,9 @@ from proxy.authentication import Authentication
 from proxy.exchange import EndError, Exchange
 from proxy.forwarding import ForwardingDispatcher, Upstream
 from proxy.upstream_side import BUFFERED_BYTES_HIGH, UpstreamSide
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class ProxyOwner(ConnectionOwner, Protocol):

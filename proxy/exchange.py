@@ -203,16 +203,18 @@ class Exchange:
             )
         if len(data) - start < HEAD.size:
             return False
+        try:
+            return self._expect_response(data, start, end)
+        except IncompleteError:
+            if end > len(data):
+                return False
+            raise EndError("undecodable PRODUCE: it ends before acks") from None
+
+    def _expect_response(self, data: bytes, start: int, end: int) -> bool:
         _, key, version, correlation_id, _ = HEAD.unpack_from(data, start)
         kind = kind_of(key, version)
-        if key == ApiKey.PRODUCE:
-            try:
-                if not has_response(data, start, min(end, len(data)), version):
-                    return True
-            except IncompleteError:
-                if end > len(data):
-                    return False
-                raise EndError(f"undecodable PRODUCE v{version}: it ends before acks") from None
+        if key == ApiKey.PRODUCE and not has_response(data, start, min(end, len(data)), version):
+            return True
         is_read = end - start <= READ_BYTES_MAX or kind is not ResponseKind.AUTHENTICATION
         if kind is ResponseKind.PASSED or not is_read:
             self._expected.append(correlation_id)
@@ -220,7 +222,7 @@ class Exchange:
         if kind is ResponseKind.AUTHENTICATION:
             if end > len(data):
                 return False
-            authentication.note_request(data[start + SIZE_BYTES : end])
+            self.authentication.note_request(data[start + SIZE_BYTES : end])
         self._expected.append(Expected(kind, correlation_id, key, version, None))
         return True
 

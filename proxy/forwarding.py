@@ -3,9 +3,9 @@
 It is the path of a request of our broker, whose handler is the cluster behind the proxy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
@@ -21,8 +21,12 @@ from protocol.api_keys import ApiKey
 from protocol.framing import Frame
 from protocol.pacing import may_pause
 from proxy.exchange import EndError, Exchange
+from proxy.fetch_sessions import needs_all_partitions, without_session
 from proxy.proxied_rules import check_proxied
 from proxy.request_head import expects_response
+
+if TYPE_CHECKING:
+    from broker.faults.rule import FaultRule
 
 Observer = Callable[[RequestContext, bytes, bytes | None], None]
 """Gets a request without its size, and the frame of the cluster's response; None without one."""
@@ -60,6 +64,8 @@ def proxied_route(api_key: ApiKey) -> Route:
 
 class ForwardingDispatcher(Dispatcher):
     """Sends requests to the cluster behind the proxy, each after the response to the one before."""
+
+    learns_requests = False  # the cluster behind the proxy answers them
 
     def __init__(self, cluster: Cluster, report_bug: BugReporter) -> None:
         """`report_bug` receives what the code of the proxy raised, and the request."""
@@ -137,9 +143,16 @@ class ForwardingDispatcher(Dispatcher):
                 body_start = codec.skip_tagged_fields(buffer, position, end)
             head = bytes(buffer[start:body_start])
             handle = partial(self._forward, upstream, head)
-            if self.faults.is_enabled:
-                return self._injector.intercept(route, context, buffer, body_start, end, handle)
-            return handle(route, context, buffer, body_start, end, self._cluster)
+            if not self.faults.is_enabled:
+                return handle(route, context, buffer, body_start, end, self._cluster)
+            if route.api_key is ApiKey.FETCH and needs_all_partitions(self._live_rules()):
+                body, ended = without_session(
+                    context.api_version, context.correlation_id, bytes(buffer[body_start:end])
+                )
+                if ended is not None:
+                    return ended
+                return self._injector.intercept(route, context, body, 0, len(body), handle)
+            return self._injector.intercept(route, context, buffer, body_start, end, handle)
 
         return close_on_error(context, self.report_bug, respond)
 
@@ -169,6 +182,9 @@ class ForwardingDispatcher(Dispatcher):
             return _throttled(context, frame)
 
         return _sent(upstream, request, take if self.observers else partial(_throttled, context))
+
+    def _live_rules(self) -> "Iterator[FaultRule]":
+        return (state.rule for state in self.faults.rules() if not state.is_used_up)
 
     def _observe(self, context: RequestContext, request: bytes, frame: bytes | None) -> None:
         for observer in self.observers:

@@ -19,6 +19,7 @@ from protocol.request_bounds import FIXED_SIZES, fixed_size
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
 _VARINT_BYTES_MAX = 5
+ENDS_EARLY = "the response ends within a field"
 _HEADER_BYTES = 8
 """Size and correlation id."""
 
@@ -155,16 +156,19 @@ def _field_step(schema: Any, version: int, compact: bool) -> tuple[str, Any]:
 def _need(window: Window, position: int, count: int) -> _Walk[None]:
     """Yield until `count` bytes from `position` on are there."""
     if position + count > window.frame_end:
-        raise DecodeError("the response ends within a field")
+        raise DecodeError(ENDS_EARLY)
     while position + count > window.end:
         yield position
 
 
 def _varint(window: Window, position: int) -> _Walk[tuple[int, int]]:
-    count = min(_VARINT_BYTES_MAX, window.frame_end - position)
-    if position + count > window.end or not count:
-        yield from _need(window, position, max(count, 1))
-    value, end = read_unsigned_varint(window.data, position - window.base)
+    count = max(1, min(_VARINT_BYTES_MAX, window.frame_end - position))
+    if position + count > window.end:
+        yield from _need(window, position, count)
+    try:
+        value, end = read_unsigned_varint(window.data, position - window.base)
+    except IndexError as error:
+        raise DecodeError(ENDS_EARLY) from error
     return value, end + window.base
 
 
@@ -202,6 +206,8 @@ def _walk(steps: Steps, window: Window, position: int, compact: bool) -> _Walk[i
             if kind == "array":
                 for _ in range(length):
                     position = yield from _walk(detail, window, position, compact)
+                    if position > window.frame_end:
+                        raise DecodeError(ENDS_EARLY)
             else:
                 position += max(length, 0) * (detail or 1)
     return position

@@ -7,7 +7,7 @@ from broker.addresses import Address
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, encode_unsigned_varint
 from protocol.messages import is_flexible, schema_versions
-from proxy.response_walk import FoundAddress, Window, steps_of, walk
+from proxy.response_walk import ENDS_EARLY, FoundAddress, Window, steps_of, walk
 
 AdvertisedAddress = Callable[[int, Address], Address]
 """Returns the address to which clients connect for a node id and its own address."""
@@ -62,7 +62,7 @@ def rewritten(
     """
     window = Window(frame, 0, len(frame), len(frame))
     for _ in walk(api_key, api_version, window):
-        raise DecodeError("the response ends within a field")
+        raise DecodeError(ENDS_EARLY)
     if not window.addresses:
         return frame
     compact = is_flexible(api_key, api_version)
