@@ -1,4 +1,4 @@
-"""The methods of a cluster for snapshots: its setup as one document."""
+"""The methods of a cluster for snapshots: its state as one document."""
 
 import json
 from abc import ABC, abstractmethod
@@ -24,25 +24,32 @@ class SnapshotMethods(ABC):
     def control(self) -> Control:
         """The admin port of the running cluster."""
 
-    def snapshot(self, *, records: bool = True) -> dict[str, Any]:
-        """Return the setup of the cluster as JSON values, for `load_snapshot`.
+    def snapshot(self, *, records: bool = True, batches: bool = False) -> dict[str, Any]:
+        """Return the state of the cluster as JSON values, for `load_snapshot`.
 
-        It has topics with their configuration and records, committed offsets, quotas, fault rules,
-        SCRAM credentials and access control lists, and no connections, members of groups, producers
-        or open transactions.
+        It has topics with their records, producers and open transactions, groups with their members
+        and offsets, what was configured at run time, quotas, fault rules, SCRAM credentials and
+        access control lists. With `batches` all records are there as stored batches, in base64.
 
         Raises:
             ControlError: there are more than 8 MiB of records; use `records=False`.
         """
-        found: dict[str, Any] = self.control.ask("GET", "/v1/snapshot", query={"records": records})
+        query = {"records": records, "batches": batches}
+        found: dict[str, Any] = self.control.ask("GET", "/v1/snapshot", query=query)
         return found
 
     def load_snapshot(
-        self, snapshot: Snapshot, *, keep: bool = False, at_once: bool = False
+        self,
+        snapshot: Snapshot,
+        *,
+        keep: bool = False,
+        at_once: bool = False,
+        cluster_id: bool = False,
     ) -> None:
         """Reset the cluster, and load a snapshot. With `keep` each later reset loads it again.
 
         With `at_once` it may have fault rules that act at once, such as one that stops a broker.
+        With `cluster_id` the cluster has the id of the snapshot until the next reset.
 
         Raises:
             ControlError: the cluster refuses a part of it, and is empty then. Or a fault rule is
@@ -51,7 +58,8 @@ class SnapshotMethods(ABC):
             ValueError: the file is not JSON.
         """
         document = snapshot_document(snapshot)
-        self.control.ask("PUT", "/v1/snapshot", document, query={"keep": keep, "at_once": at_once})
+        query = {"keep": keep, "at_once": at_once, "cluster_id": cluster_id}
+        self.control.ask("PUT", "/v1/snapshot", document, query=query)
 
 
 def snapshot_document(snapshot: Snapshot) -> Mapping[str, Any]:

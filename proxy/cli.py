@@ -27,6 +27,7 @@ from client.security import security_of
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
 from protocol.properties import PropertiesError, parse_properties
+from proxy.recording.options import add_record_options
 from proxy.serve import start_proxy
 from proxy.server import ProxyServer
 
@@ -109,6 +110,13 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         help="clients authenticate at the cluster: print SASL in security.protocol",
     )
     parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="record what passes into this file, each minute, at SIGUSR1 and at the end",
+    )
+    add_record_options(parser)
+    parser.add_argument(
         "--diff",
         action="store_true",
         help="compare each response with that of mock-kafka in the cluster's place, see below",
@@ -164,21 +172,31 @@ def main(
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
         refuse_unknown(parser, unknown)
+    if parsed.diff and parsed.record is not None:
+        parser.error("--diff and --record exclude each other")
     if (parsed.to is None) is (parsed.simulate is None):
         parser.error("give either --to, the cluster, or --simulate, a recorded world")
     try:
-        if parsed.simulate is not None:
-            _simulate(parsed, environment)
-            return 0
-        security = security_of(read_client_properties(parsed.to_config))
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
-        start = partial(start_proxy, to=parsed.to, security=security)
         options = serve_options(parsed, environment)
+        if parsed.simulate is not None:
+            _simulate(options, parsed.simulate)
+            return 0
+        properties = read_client_properties(parsed.to_config)
+        start = partial(start_proxy, to=parsed.to, security=security_of(properties))
         if parsed.diff:
-            return _compare(parsed, options, start)
-        run(serve(options, start, _prepare_nothing))
+            return _compare(parsed, options, start, properties)
+        if parsed.record is None:
+            run(serve(options, start, _prepare_nothing))
+        else:
+            from proxy.recording.world_file import open_world_file  # noqa: PLC0415 - few record
+
+            world = open_world_file(parser, parsed, properties)
+            begin = partial(world.start, start)
+            run(serve(options, begin, _prepare_nothing))
+            world.write()
     except (ConfigError, SecurityError, StartError) as error:
         print(f"mock-kafka proxy: {error}", file=sys.stderr)
         return 1
@@ -186,19 +204,22 @@ def main(
 
 
 @may_pause
-def _simulate(parsed: argparse.Namespace, environment: Mapping[str, str]) -> None:
+def _simulate(options: ServeOptions, path: Path) -> None:
     """Serve a recorded world alone, until a signal."""
     from proxy.simulate.serve import read_world, serve_simulation  # noqa: PLC0415 - see ADR 24
 
-    options = serve_options(parsed, environment)
-    run(serve_simulation(options, read_world(parsed.simulate)))
+    run(serve_simulation(options, read_world(path)))
 
 
-def _compare(parsed: argparse.Namespace, options: ServeOptions, start: StartProxy) -> int:
+def _compare(
+    parsed: argparse.Namespace,
+    options: ServeOptions,
+    start: StartProxy,
+    properties: Mapping[str, str],
+) -> int:
     """Serve and compare; print the report, and return 1 if something differs."""
     from proxy.diff.serve import serve_and_compare, write_report  # noqa: PLC0415 - see ADR 24
 
-    properties = read_client_properties(parsed.to_config)
     report = run(serve_and_compare(options, start, parsed.to, properties, parsed.diff_records))
     print("\n".join(report.lines()))
     if parsed.report is not None:

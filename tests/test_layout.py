@@ -104,6 +104,7 @@ SHELLS = {
     "client/producer/producer_connection.py",
     "client/producer/transaction_operations.py",
     "loadgen/ctrl_c.py",
+    "proxy/recording/world_file.py",
     "loadgen/load_run.py",
     "loadgen/clock.py",
     "loadgen/clock_offset.py",

@@ -63,8 +63,7 @@ class Cluster:
 
         The brokers have `node_ids`, by default so many as `broker_count` from `node.id` on.
         """
-        self._first_config = config
-        self.cluster_id = cluster_id
+        self._first_config, self._first_cluster_id = config, cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         first = config.first_node_id
@@ -94,10 +93,12 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
+        self.cluster_id = self._first_cluster_id
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
+        self.features_at_start = dict(self.features.levels)
         if self.features.has_eligible_leader_replicas:
             config = with_common_min_insync_replicas(config)
-        self.config = config
+        self.config = self.config_at_start = config
         self.routes = RoutesByBroker(config)
         self.client_instances = ClientInstances()
         self.controller_id = self.first_node_ids[0]
@@ -168,11 +169,6 @@ class Cluster:
     def note_change(self) -> None:
         """Have what is remembered of requests looked up again."""
         self.generation += 1
-
-    @property
-    def transaction_version(self) -> int:
-        """The finalized level of Kafka's feature `transaction.version`."""
-        return self.features.level(TRANSACTION_VERSION)
 
     # Brokers -------------------------------------------------------------------------------
 
@@ -275,10 +271,11 @@ class Cluster:
         assignments: Assignments,
         overrides: Mapping[str, str],
         made: MadePartitions | None = None,
+        topic_id: UUID | None = None,
     ) -> Topic:
         """Create a topic whose name, assignments and configuration were checked before."""
-        topic_id = self.new_uuid()
-        topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        config = TopicConfig(self.shared_config, overrides)
+        topic = Topic(name, topic_id or self.new_uuid(), [], config)
         topic.by_broker = topic.on_different_brokers(topic.config, self.config)
         self.topics.add(topic)
         self.add_partitions(topic, assignments, made)

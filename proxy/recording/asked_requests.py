@@ -27,23 +27,23 @@ class AskedRequests:
         self.left_out_count = 0
         """Requests that are not kept because of `ENTRIES_MAX`."""
 
-    def see(self, asked: AskedRequest) -> None:
+    def see(self, seen: AskedRequest) -> None:
         """Count a request, which `asked_of` returned."""
         key = (
-            asked.api,
-            asked.version,
-            asked.user,
-            tuple(asked.groups),
-            tuple(asked.transactional_ids),
-            tuple(asked.resources),
+            seen.api,
+            seen.version,
+            seen.user,
+            tuple(seen.groups),
+            tuple(seen.transactional_ids),
+            tuple(seen.resources),
         )
         entry = self._entries.get(key)
         if entry is not None:
             first, topics = entry
-            first.count += asked.count
-            topics.update(asked.topics)
+            first.count += seen.count
+            topics.update(seen.topics)
         elif len(self._entries) < ENTRIES_MAX:
-            self._entries[key] = asked, set(asked.topics)
+            self._entries[key] = seen, set(seen.topics)
         else:
             self.left_out_count += 1
 
@@ -61,15 +61,15 @@ def asked_of(
 
     `user` is the principal, such as `User:alice`, and `topic_name` returns the name of a topic id.
     """
-    asked = AskedRequest(api_name(api_key), version, user)
+    found = AskedRequest(api_name(api_key), version, user)
     if request is None:
-        return asked
+        return found
     targets = request_targets(request)
-    asked.topics = sorted(targets.topic_names(topic_name))
-    asked.groups = sorted(targets.groups)
-    asked.transactional_ids = sorted(targets.transactional_ids)
-    asked.resources = sorted(set(_resources(api_key, request)))
-    return asked
+    found.topics = sorted(targets.topic_names(topic_name))
+    found.groups = sorted(targets.groups)
+    found.transactional_ids = sorted(targets.transactional_ids)
+    found.resources = sorted(set(_resources(api_key, request)))
+    return found
 
 
 def _resources(api_key: int, request: Any) -> Iterable[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from broker.http_admin.acls import AclBody
 from broker.http_admin.quotas import QuotaView
@@ -13,10 +13,16 @@ from broker.http_admin.recorded_parts import (
     RecordedGroup,
     RecordedUser,
 )
-from broker.http_admin.snapshot_document import SavedOffset
+from broker.http_admin.snapshot_document import SavedConfig, SavedOffset
 from client.errors import ApiError, UnsupportedVersionError
 from client.group_admin import EARLIEST, LATEST
-from client.resources import ConfigResource, GroupListing, PartitionKey, TopicDescription
+from client.resources import (
+    ConfigEntry,
+    ConfigResource,
+    GroupListing,
+    PartitionKey,
+    TopicDescription,
+)
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 from protocol.json_view import api_name
@@ -32,6 +38,15 @@ T = TypeVar("T")
 TOPICS_OF_REQUEST = 200
 """Topics whose configuration or log ends one request asks for."""
 _SHARE = "share"
+_OTHER_CONFIGS = {
+    ResourceType.GROUP: ConfigSource.DYNAMIC_GROUP_CONFIG,
+    ResourceType.CLIENT_METRICS: ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
+}
+"""What is recorded of resources other than topics, by type."""
+_RESOURCE_TYPES: Mapping[ResourceType, Literal["group", "client_metrics"]] = {
+    ResourceType.GROUP: "group",
+    ResourceType.CLIENT_METRICS: "client_metrics",
+}
 
 
 class ClusterReader:
@@ -64,11 +79,7 @@ class ClusterReader:
                 if isinstance(entries, ApiError):
                     self._note(f"the configuration of topic {resource.name} is left out: {entries}")
                     continue
-                found[resource.name] = {
-                    entry.name: entry.value
-                    for entry in sorted(entries, key=lambda entry: entry.name)
-                    if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG and entry.value is not None
-                }
+                found[resource.name] = _set_at_run_time(entries, ConfigSource.DYNAMIC_TOPIC_CONFIG)
         return found
 
     def log_ends(self, topics: Iterable[TopicDescription]) -> dict[PartitionKey, LogEnds]:
@@ -113,6 +124,21 @@ class ClusterReader:
                 if index < counts.get(topic, 0)
             ]
         return found
+
+    def other_configs(self) -> list[SavedConfig]:
+        """Return the configuration that is set on groups and client metrics."""
+
+        def read() -> list[SavedConfig]:
+            resources = self._admin.list_config_resources(_OTHER_CONFIGS)
+            found = self._admin.describe_configs(resources) if resources else {}
+            return [
+                SavedConfig(_RESOURCE_TYPES[resource.resource_type], resource.name, config)
+                for resource, entries in sorted(found.items())
+                if not isinstance(entries, ApiError)
+                and (config := _set_at_run_time(entries, _OTHER_CONFIGS[resource.resource_type]))
+            ]
+
+        return self._part("configurations of groups and client metrics", read, [])
 
     def quotas(self) -> list[QuotaView]:
         """Return the quotas of all entities."""
@@ -207,6 +233,15 @@ def release_of(spans: Mapping[int, tuple[int, int]]) -> str | None:
         if all(spans.get(key, (0, -1))[1] >= high for key, high in advertised.items()):
             found = ".".join(map(str, release))
     return found
+
+
+def _set_at_run_time(entries: Iterable[ConfigEntry], source: ConfigSource) -> dict[str, str]:
+    """Return the values with this source; those of secrets are left out."""
+    return {
+        entry.name: entry.value
+        for entry in sorted(entries, key=lambda entry: entry.name)
+        if entry.source == source and entry.value is not None
+    }
 
 
 def _feature_levels(served: "messages.ApiVersionsResponse") -> dict[str, int]:

@@ -51,10 +51,11 @@ class KeptRecords:
     def add_undecided(self, key: PartitionKey, producer_id: int, records: Iterable[Record]) -> None:
         """Keep records of a transaction whose outcome is not known yet."""
         partition = self._partitions.setdefault(key, _Partition())
-        held = partition.undecided.setdefault(producer_id, {})
+        held = partition.undecided.get(producer_id, {})
         for record in records:
             if record.offset not in partition.records and record.offset not in held:
                 held[record.offset] = record
+                partition.undecided[producer_id] = held
                 self._count(partition, size_of(record))
         self._shrink()
 

@@ -13,6 +13,7 @@ from broker.http_admin.acls import AclBody
 from broker.http_admin.quotas import QuotaView
 from broker.http_admin.recorded_parts import AskedRequest, RecordedBroker, RecordedCluster
 from broker.http_admin.snapshot_document import (
+    SavedConfig,
     SavedOffset,
     SavedPartition,
     SavedRecord,
@@ -39,6 +40,8 @@ class ClusterParts:
     """The configuration that is set on each topic."""
     ends: Mapping[PartitionKey, LogEnds]
     offsets: list[SavedOffset]
+    other_configs: list[SavedConfig]
+    """What is set on groups and client metrics."""
     quotas: list[QuotaView]
     acls: list[AclBody]
     cluster: RecordedCluster
@@ -59,6 +62,7 @@ def read_parts(reader: ClusterReader) -> ClusterParts:
         reader.configs(topics),
         reader.log_ends(topics),
         offsets,
+        reader.other_configs(),
         reader.quotas(),
         reader.acls(),
         reader.cluster(groups),
@@ -77,6 +81,7 @@ def world_of(
     return Snapshot(
         topics=[world.topic(topic, parts.configs.get(topic.name, {})) for topic in parts.topics],
         offsets=parts.offsets,
+        configs=parts.other_configs,
         quotas=parts.quotas,
         acls=parts.acls,
         cluster=msgspec.structs.replace(parts.cluster, brokers=brokers),
@@ -124,7 +129,7 @@ class _World:
             self._partition((topic.name, partition.index), partition.replica_ids)
             for partition in topic.partitions
         ]
-        return SavedTopic(topic.name, partitions, config)
+        return SavedTopic(topic.name, partitions, config, topic.topic_id)
 
     def _partition(self, key: PartitionKey, replica_ids: Sequence[int]) -> SavedPartition:
         records = self.kept.records(key)
@@ -139,8 +144,8 @@ class _World:
             start += before
         return SavedPartition(
             [self.node_ids[node_id] for node_id in replica_ids if node_id in self.node_ids],
-            start,
-            end,
+            log_start_offset=start,
+            log_end_offset=end,
             records=[_saved(record) for record in records],
         )
 

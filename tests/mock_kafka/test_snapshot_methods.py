@@ -1,5 +1,6 @@
 """The methods for snapshots, also with clients that read what was loaded."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -109,3 +110,12 @@ def test_a_snapshot_that_is_refused_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "text.json").write_text("text")
     with pytest.raises(ValueError, match=r"text\.json: not JSON"):
         snapshot_document(tmp_path / "text.json")
+
+
+def test_a_snapshot_may_be_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "setup.mk.gz"
+    path.write_bytes(gzip.compress(json.dumps(SETUP).encode()))
+    assert snapshot_document(path) == SETUP
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="gzip: Compressed file ended"):
+        snapshot_document(path)

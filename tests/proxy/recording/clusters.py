@@ -5,8 +5,27 @@ from contextlib import contextmanager
 
 from confluent_kafka import Producer
 
-from mock_kafka import DEFAULT, MockKafka, open_admin
+from mock_kafka import (
+    DEFAULT,
+    ConfigChange,
+    ConfigOperation,
+    ConfigResource,
+    MockKafka,
+    ResourceType,
+    open_admin,
+)
 from mock_kafka import PartitionOffset as Offset
+
+CONFIG = {
+    "super.users": "User:ANONYMOUS",
+    "broker.1.broker.rack": "east",
+    "cluster.id": "recorded",
+}
+
+SET_AT_RUN_TIME = (
+    (ResourceType.GROUP, "billing", "consumer.session.timeout.ms", "50000"),
+    (ResourceType.CLIENT_METRICS, "all", "interval.ms", "1000"),
+)
 
 
 @contextmanager
@@ -37,6 +56,12 @@ def filled_cluster() -> Iterator[MockKafka]:
         kafka.create_topic("payments")
         _transactions(kafka.bootstrap_servers)
         with open_admin(kafka.bootstrap_servers) as admin:
+            admin.incremental_alter_configs(
+                {
+                    ConfigResource(kind, name): [ConfigChange(key, ConfigOperation.SET, value)]
+                    for kind, name, key, value in SET_AT_RUN_TIME
+                }
+            )
             admin.alter_group_offsets("billing", {("orders", 1): Offset(4, metadata="note")})
         kafka.quota(user="ann", producer_byte_rate=1e6)
         kafka.quota(client_id=DEFAULT, request_percentage=50.5)

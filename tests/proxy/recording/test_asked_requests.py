@@ -14,8 +14,12 @@ from proxy.recording.asked_requests import AskedRequests, asked_of
 TOPIC_ID = UUID(int=3)
 
 
-def asked(api_key: ApiKey, request: Any) -> AskedRequest:
-    return asked_of(api_key, 1, request, "User:ann", {TOPIC_ID: "orders"}.get)
+def topic_name(topic_id: UUID) -> str | None:
+    return "orders" if topic_id == TOPIC_ID else None
+
+
+def asked_by(api_key: ApiKey, request: Any) -> AskedRequest:
+    return asked_of(api_key, 1, request, "User:ann", topic_name)
 
 
 def test_topics_have_names() -> None:
@@ -23,7 +27,7 @@ def test_topics_have_names() -> None:
     request = messages.FetchRequest(
         topics=[topic(topic="", topic_id=TOPIC_ID, partitions=[]), topic(topic="a", partitions=[])]
     )
-    assert asked(ApiKey.FETCH, request) == AskedRequest(
+    assert asked_by(ApiKey.FETCH, request) == AskedRequest(
         "Fetch", 1, "User:ann", topics=["a", "orders"]
     )
 
@@ -32,13 +36,13 @@ def test_groups_and_transactions_have_names() -> None:
     request = messages.TxnOffsetCommitRequest(
         transactional_id="x", group_id="g", producer_id=1, topics=[]
     )
-    found = asked(ApiKey.TXN_OFFSET_COMMIT, request)
+    found = asked_by(ApiKey.TXN_OFFSET_COMMIT, request)
     assert (found.groups, found.transactional_ids) == (["g"], ["x"])
 
 
 def test_what_cannot_be_decoded_has_an_api() -> None:
-    assert asked(ApiKey.FETCH, None) == AskedRequest("Fetch", 1, "User:ann")
-    assert asked_of(999, 1, None, "", {}.get).api == "999"
+    assert asked_by(ApiKey.FETCH, None) == AskedRequest("Fetch", 1, "User:ann")
+    assert asked_of(999, 1, None, "", topic_name).api == "999"
 
 
 def resource(kind: int, name: str) -> Any:
@@ -126,7 +130,7 @@ _COMPONENT = messages.DescribeClientQuotasRequest.ComponentData
     ids=lambda value: type(value).__name__ if not isinstance(value, list) else "",
 )
 def test_other_resources_have_a_type_and_a_name(request_: Any, resources: list[str]) -> None:
-    found = asked(ApiKey(request_.API_KEY), request_)
+    found = asked_by(ApiKey(request_.API_KEY), request_)
     assert found.resources == resources
     assert "salt" not in repr(found)
 

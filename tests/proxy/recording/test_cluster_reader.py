@@ -8,7 +8,7 @@ import pytest
 from broker.http_admin.acls import AclBody
 from broker.http_admin.quotas import QuotaView
 from broker.http_admin.recorded_parts import RecordedBroker, RecordedGroup, RecordedUser
-from broker.http_admin.snapshot_document import SavedOffset
+from broker.http_admin.snapshot_document import SavedConfig, SavedOffset
 from client.errors import ApiError, UnsupportedVersionError
 from client.resources import GroupListing, PartitionDescription, TopicDescription
 from mock_kafka import MockKafka, ScramUpsertion, open_admin
@@ -63,6 +63,13 @@ def test_quotas_and_access_control_lists_are_read(world_admin: WorldAdmin) -> No
     assert found.acls() == [AclBody("User:ann", "ALLOW", "READ", "TOPIC", "orders")]
 
 
+def test_configurations_of_groups_and_client_metrics_are_read(world_admin: WorldAdmin) -> None:
+    assert reader(world_admin).other_configs() == [
+        SavedConfig("client_metrics", "all", {"interval.ms": "1000"}),
+        SavedConfig("group", "billing", {"consumer.session.timeout.ms": "50000"}),
+    ]
+
+
 def test_a_cluster_has_brokers_groups_and_a_release(
     world_admin: WorldAdmin, filled: MockKafka
 ) -> None:
@@ -112,8 +119,9 @@ def test_a_refused_part_is_empty_and_noted(error: Exception) -> None:
     notes: list[str] = []
     admin: Any = Refusing(error)
     found = reader(admin, note=notes.append)
-    assert (found.groups(), found.quotas(), found.acls()) == ([], [], [])
-    parts = ("groups", "quotas", "access control lists")
+    assert (found.groups(), found.quotas(), found.acls(), found.other_configs()) == ([], [], [], [])
+    configs = "configurations of groups and client metrics"
+    parts = ("groups", "quotas", "access control lists", configs)
     assert notes == [f"{part} are left out: {error}" for part in parts]
 
 
@@ -138,7 +146,8 @@ def test_what_is_denied_for_one_group_or_topic_is_noted() -> None:
     partition = PartitionDescription(0, 1, (1,), (1,))
     topic = TopicDescription("t", None, is_internal=False, partitions=(partition,))
     assert found.topics() == []
-    assert found.configs([topic]) == found.log_ends([topic]) == {}
+    assert found.configs([topic]) == {}
+    assert found.log_ends([topic]) == {}
     assert found.offsets([GroupListing("g", "classic", "", "")], [topic]) == []
     assert notes == [
         f"topic t is left out: {DENIED}",

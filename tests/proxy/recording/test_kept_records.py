@@ -88,6 +88,14 @@ def test_a_committed_record_that_is_read_again_stays() -> None:
     assert offsets(kept) == [1]
 
 
+def test_a_transaction_of_known_records_takes_no_memory() -> None:
+    kept = KeptRecords(RECORD_OVERHEAD_BYTES)
+    kept.add(KEY, [record(1)])
+    kept.add_undecided(KEY, 9, [record(1)])
+    kept.add(KEY, [record(2, 1000)])
+    assert (kept.count(KEY), kept.undecided_count, kept.size_bytes) == (0, 0, 0)
+
+
 def test_the_size_counts_headers() -> None:
     found = Record(0, 0, b"12", None, (("abc", b"d"), ("e", None)))
     assert size_of(found) == RECORD_OVERHEAD_BYTES + 2 + 4 + 1
