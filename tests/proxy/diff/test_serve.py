@@ -77,14 +77,15 @@ def use(servers: str) -> int:
     writer.init_transactions()
     for end in (writer.commit_transaction, writer.abort_transaction):
         writer.begin_transaction()
-        writer.send(TOPIC, b"in a transaction")
+        writer.send(TOPIC, b"in a transaction").get(timeout=30)
         end()
     writer.close()
     consumer = KafkaConsumer(
         TOPIC, bootstrap_servers=servers, group_id="compared", auto_offset_reset="earliest"
     )
-    seen = 0
-    while seen < 22:
+    seen = polls = 0
+    while seen < 22 and polls < 60:
+        polls += 1
         seen += sum(map(len, consumer.poll(1000).values()))
     consumer.commit()
     assert consumer.committed(TopicPartition(TOPIC, 0)) is not None
@@ -96,7 +97,7 @@ def test_our_broker_answers_as_a_cluster_that_is_our_broker(
     kafka: MockKafka, tmp_path: Path
 ) -> None:
     with comparing(kafka.bootstrap_servers, tmp_path) as compared:
-        use(compared.bootstrap_servers)
+        assert use(compared.bootstrap_servers) == 22
     assert compared.lines[-1] == SAME
     assert compared.status == 0
     assert compared.document["compared_records"] >= 22
