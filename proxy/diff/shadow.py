@@ -253,8 +253,8 @@ class Shadow:
             played_count = -1
             while self._parked and played_count != self.broker.played_count:
                 played_count = self.broker.played_count
-                parked, self._parked = self._parked, []
-                for connection in parked:
+                pending, self._parked = self._parked, []
+                for connection in pending:
                     connection.advance(now_ms)
         finally:
             self._is_advancing = False

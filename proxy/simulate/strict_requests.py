@@ -57,31 +57,31 @@ class StrictRequests:
         if api_key in _ALWAYS:
             return None
         user = f"User:{context.principal}"
-        asked = asked_of(api_key, context.api_version, request, user, self._topic_name)
-        unrecorded = self._unrecorded(asked)
+        kind = asked_of(api_key, context.api_version, request, user, self._topic_name)
+        unrecorded = self._unrecorded(kind)
         if unrecorded is None:
             return None
-        text = f"This request was not recorded: {unrecorded}. {self._nearest_text(asked)}"
+        text = f"This request was not recorded: {unrecorded}. {self._nearest_text(kind)}"
         self._log(context, text)
-        fields: dict[str, Any] = {"api": asked.api, "error": error_of(asked, unrecorded).name}
+        fields: dict[str, Any] = {"api": kind.api, "error": error_of(kind, unrecorded).name}
         patch = message_patch(api_key, context.api_version, text)
         return FaultRule.from_json({**fields, "response": patch} if patch else fields)
 
-    def _unrecorded(self, asked: AskedRequest) -> str | None:
+    def _unrecorded(self, kind: AskedRequest) -> str | None:
         """Return what of a request was not recorded, or None."""
-        named = self._named.get((asked.api, asked.version, asked.user))
+        named = self._named.get((kind.api, kind.version, kind.user))
         if named is None:
-            return f"{asked.api} v{asked.version} of {asked.user}"
+            return f"{kind.api} v{kind.version} of {kind.user}"
         for name in _NAMED:
-            new = sorted(set(getattr(asked, name)) - getattr(named, name))
+            new = sorted(set(getattr(kind, name)) - getattr(named, name))
             if new:
                 return f"{name.removesuffix('s').replace('_', ' ')} {', '.join(new)}"
         return None
 
-    def _nearest_text(self, asked: AskedRequest) -> str:
+    def _nearest_text(self, kind: AskedRequest) -> str:
         """Return which recorded request comes nearest, and how it differs."""
         found = nearest(
-            _comparison(number, entry, asked) for number, entry in enumerate(self._entries)
+            _comparison(number, entry, kind) for number, entry in enumerate(self._entries)
         )
         if not found:
             return "The record has no requests."
@@ -97,14 +97,14 @@ class StrictRequests:
         log.warning("a request was refused", client_id=context.client_id, reason=text)
 
 
-def error_of(asked: AskedRequest, unrecorded: str) -> ErrorCode:
+def error_of(kind: AskedRequest, unrecorded: str) -> ErrorCode:
     """Return the error of a refusal: one that clients do not retry.
 
     It is INVALID_TOPIC_EXCEPTION for topics, INVALID_GROUP_ID for groups, else INVALID_REQUEST.
     """
     if unrecorded.startswith("topic "):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if unrecorded.startswith("group ") and asked.groups:
+    if unrecorded.startswith("group ") and kind.groups:
         return ErrorCode.INVALID_GROUP_ID
     return ErrorCode.INVALID_REQUEST
 
@@ -127,16 +127,16 @@ def _with_messages(fields: dict[str, Any], text: str) -> dict[str, Any]:
     return patch
 
 
-def _comparison(number: int, entry: AskedRequest, asked: AskedRequest) -> Comparison:
+def _comparison(number: int, entry: AskedRequest, kind: AskedRequest) -> Comparison:
     differences: list[Difference] = []
     held = 0
     for name in ("api", "version", "user"):
-        if getattr(entry, name) == getattr(asked, name):
+        if getattr(entry, name) == getattr(kind, name):
             held += 1
         else:
             differences.append(was(name, getattr(entry, name)))
     for name in _NAMED:
-        names: Iterable[str] = getattr(asked, name)
+        names: Iterable[str] = getattr(kind, name)
         missing = set(names) - set(getattr(entry, name))
         held += len(set(names)) - len(missing)
         if missing:
