@@ -195,6 +195,7 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("DescribeTransactions", "transaction_states[].topics[].partitions"),
             ("DescribeUserScramCredentials", "results"),
             ("ElectLeaders", "replica_election_results"),
+            ("JoinGroup", "members"),
             ("ListConfigResources", "config_resources"),
             ("ListGroups", "groups"),
             ("ListOffsets", "topics"),

@@ -9,7 +9,8 @@ from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, StartError
 from proxy.simulate.serve import read_world, simulating_options
 
-WORLD = b"""{"version": VERSION, "cluster": {"brokers": [{"node_id": 3}, {"node_id": 4}], "release": "4.1"},
+WORLD = b"""{"version": VERSION,
+ "cluster": {"brokers": [{"node_id": 3}, {"node_id": 4}], "release": "4.1"},
  "requests": [{"api": "Metadata", "version": 12}]}"""
 
 
