@@ -8,7 +8,7 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
@@ -96,6 +96,9 @@ NODE_ID_MAX = 1_000_000
 """Highest node id of the first broker."""
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+
+
+_T = TypeVar("_T")
 
 
 def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.ArgumentParser:
@@ -439,12 +442,11 @@ def _make_certificates(
     print(certificates.describe_certificates(folder, files))
 
 
-def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in an event loop of uvloop, if there is one."""
+def run(serving: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine in an event loop of uvloop, if there is one; return its result."""
     try:
         import uvloop  # noqa: PLC0415 - missing on Windows
     except ImportError:
-        asyncio.run(serving)
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serving)
+        return asyncio.run(serving)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(serving)

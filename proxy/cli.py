@@ -3,9 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from broker.addresses import Address
 from broker.cli import (
@@ -18,7 +19,7 @@ from broker.cli import (
 )
 from broker.config.keys import ConfigError
 from broker.option_variables import use_variables
-from broker.serve import StartError, serve
+from broker.serve import ServeOptions, StartError, serve
 from broker.standard_streams import open_missing_streams, terminate_when_stdin_closes
 from client.addresses import addresses_of
 from client.errors import SecurityError
@@ -28,6 +29,7 @@ from protocol.pacing import may_pause
 from protocol.properties import PropertiesError, parse_properties
 from proxy.recording.options import add_record_options
 from proxy.serve import start_proxy
+from proxy.server import ProxyServer
 
 DESCRIPTION = """\
 Serve as a proxy in front of a Kafka cluster until SIGTERM or SIGINT: fault rules,
@@ -54,9 +56,19 @@ Its user is that of the proxy's own requests: SASL of clients passes through.
 With TLS for clients, and SASL of the cluster:
   mock-kafka proxy --to kafka:9093 --to-config client.properties --tls --sasl
 
+--diff gives each request also to a broker of mock-kafka that has the cluster's world: its
+topics with their last records, offsets, quotas and rules. Clients get the responses of
+the cluster. At the end a report says what mock-kafka would have answered otherwise:
+  mock-kafka proxy --to kafka:9092 --diff --report diff.html
+The exit status is 1 if something differs.
+
 Each option has an environment variable, which the option overrides:
 MOCK_KAFKA_ADMIN_PORT is --admin-port. ${env:NAME} in a value is an environment variable.
 """
+
+DIFF_RECORDS = 1000
+
+StartProxy = Callable[[ServeOptions], Coroutine[Any, Any, ProxyServer]]
 
 NO_VARIABLES: Mapping[str, str] = {}
 
@@ -76,7 +88,6 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     parser.add_argument(
         "--to",
         type=_addresses,
-        required=True,
         metavar="HOST:PORT[,HOST:PORT...]",
         help="bootstrap brokers of the cluster",
     )
@@ -112,10 +123,44 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         metavar="ENTITY,KEY=VALUE",
         help="such as user=alice,producer_ids_rate=10 (docs/proxy.md); may be given often",
     )
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="compare each response with that of mock-kafka in the cluster's place, see below",
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="with --diff: write the report as a page, or as JSON if the name ends with .json",
+    )
+    parser.add_argument(
+        "--diff-records",
+        type=_record_count,
+        default=DIFF_RECORDS,
+        metavar="N",
+        help="with --diff: how many of the last records of each partition are read at the start,"
+        " or `all` (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--simulate",
+        type=Path,
+        metavar="FILE",
+        help="without --to: serve the recorded world of this file, and refuse the requests that"
+        " were never recorded",
+    )
     use_variables(parser, environment)
     add_parent_argument(parser)
     parser.set_defaults(brokers=1, first_node_id=None)
     return parser
+
+
+def _record_count(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of at least 1, or `all`")
+    return int(text)
 
 
 def _addresses(text: str) -> tuple[Address, ...]:
@@ -134,28 +179,64 @@ def main(
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
         refuse_unknown(parser, unknown)
+    if parsed.diff and parsed.record is not None:
+        parser.error("--diff and --record exclude each other")
+    if (parsed.to is None) is (parsed.simulate is None):
+        parser.error("give either --to, the cluster, or --simulate, a recorded world")
     try:
-        properties = read_client_properties(parsed.to_config)
-        security = security_of(properties)
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
         if parsed.quota:
             parsed.overrides.append(f"client.quotas={'; '.join(parsed.quota)}")
-        start = partial(start_proxy, to=parsed.to, security=security)
+        options = serve_options(parsed, environment)
+        if parsed.simulate is not None:
+            _simulate(options, parsed.simulate)
+            return 0
+        properties = read_client_properties(parsed.to_config)
+        start = partial(start_proxy, to=parsed.to, security=security_of(properties))
+        if parsed.diff:
+            return _compare(parsed, options, start, properties)
         if parsed.record is None:
-            run(serve(serve_options(parsed, environment), start, _prepare_nothing))
+            run(serve(options, start, _prepare_nothing))
         else:
             from proxy.recording.world_file import open_world_file  # noqa: PLC0415 - few record
 
             world = open_world_file(parser, parsed, properties)
             begin = partial(world.start, start)
-            run(serve(serve_options(parsed, environment), begin, _prepare_nothing))
+            run(serve(options, begin, _prepare_nothing))
             world.write()
     except (ConfigError, SecurityError, StartError) as error:
         print(f"mock-kafka proxy: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+@may_pause
+def _simulate(options: ServeOptions, path: Path) -> None:
+    """Serve a recorded world alone, until a signal."""
+    from proxy.simulate.serve import read_world, serve_simulation  # noqa: PLC0415 - see ADR 24
+
+    run(serve_simulation(options, read_world(path)))
+
+
+def _compare(
+    parsed: argparse.Namespace,
+    options: ServeOptions,
+    start: StartProxy,
+    properties: Mapping[str, str],
+) -> int:
+    """Serve and compare; print the report, and return 1 if something differs."""
+    from proxy.diff.serve import serve_and_compare, write_report  # noqa: PLC0415 - see ADR 24
+
+    report = run(serve_and_compare(options, start, parsed.to, properties, parsed.diff_records))
+    print("\n".join(report.lines()))
+    if parsed.report is not None:
+        try:
+            write_report(report, parsed.report)
+        except OSError as error:
+            raise StartError(f"cannot write {parsed.report}: {error.strerror or error}") from error
+    return 0 if report.is_same else 1
 
 
 async def _prepare_nothing() -> None:

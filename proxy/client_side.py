@@ -214,6 +214,8 @@ class ClientSide(ClientProtocol):
             self._connecting.cancel()
         if self.connection is not None:
             self._dispatcher.upstreams.pop(self.connection.connection_id, None)
+            for note in self._dispatcher.on_closed:
+                note(self.connection.connection_id)
         self._exchange = None
         if self._upstream is not None:
             self._upstream.transport.close()

@@ -80,6 +80,10 @@ class ForwardingDispatcher(Dispatcher):
         """The connections to the cluster, by the id of the client's connection."""
         self.observers: list[Observer] = []
         """Called with each request that the cluster has got, and its response."""
+        self.on_sent: list[Callable[[RequestContext, bytes], None]] = []
+        """Called with each request, without its size, before the cluster gets it."""
+        self.on_closed: list[Callable[[int], None]] = []
+        """Called with the id of each connection of a client that has ended."""
         self._unknown: set[tuple[int, int]] = set()
 
     @property
@@ -189,6 +193,8 @@ class ForwardingDispatcher(Dispatcher):
         request: bytes,
     ) -> DispatchResult:
         """Send a request, a frame without its size; return its pending response."""
+        for watch in self.on_sent:
+            watch(context, request)
         is_produce = context.api_key == ApiKey.PRODUCE
         if is_produce and not expects_response(request, context.api_version):
             upstream.write(upstream.exchange.send(request, None))

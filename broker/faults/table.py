@@ -47,6 +47,7 @@ class FaultTable:
         self._states: dict[int, RuleState] = {}
         self._last_id = 0
         self._hook: Hook | None = None
+        self._lasting_hook: Hook | None = None
         self.is_enabled = False
         """Whether a rule can still fire, or there is a hook."""
         self.named_apis: frozenset[ApiKey | None] = frozenset()
@@ -244,15 +245,20 @@ class FaultTable:
         return self._states.get(rule_id)
 
     def reset(self) -> None:
-        """Remove all rules and the hook; ids start at 1 again."""
-        self._hook = None
+        """Remove all rules, and the hook unless it lasts; ids start at 1 again."""
+        self._hook = self._lasting_hook
         self._last_id = 0
         self.latest_ms = 0
         self.clear()
 
-    def set_hook(self, hook: Hook | None) -> None:
-        """Set the function that gets every request that no rule decides; None removes it."""
+    def set_hook(self, hook: Hook | None, *, is_lasting: bool = False) -> None:
+        """Set the function that gets every request that no rule decides; None removes it.
+
+        One that is lasting is there again after a reset.
+        """
         self._hook = hook
+        if is_lasting:
+            self._lasting_hook = hook
         self.refresh()
 
     @may_pause

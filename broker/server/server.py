@@ -177,9 +177,10 @@ class Server:
             return broker
 
     def start(self) -> None:
-        """Start the background tasks and the alarm of the timers."""
+        """Start the background tasks and the alarm of the timers, also without a listener."""
         now_ms = self.clock.now_ms()
-        assert self._loop is not None
+        if self._loop is None:
+            self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         self.timer_driver.start()
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room

@@ -38,6 +38,10 @@ class WorldAdmin(Admin):
         """Return the cluster id and the brokers, and no topics."""
         return self._ask(messages.MetadataRequest(topics=[], allow_auto_topic_creation=False))
 
+    def all_topics(self) -> "messages.MetadataResponse":
+        """Return the brokers and all topics, with their ids, leaders and replicas."""
+        return self._ask(messages.MetadataRequest(topics=None, allow_auto_topic_creation=False))
+
     def api_versions(self) -> "messages.ApiVersionsResponse":
         """Return the APIs of a broker, and the features of the cluster."""
         request = messages.ApiVersionsRequest(
