@@ -52,7 +52,7 @@ async def serve_and_compare(
 
     async def start(given: ServeOptions) -> Server:
         proxy = await start_proxy(given)
-        Watcher(shadow, clock).watch(proxy.dispatcher)
+        Watcher(shadow, clock).watch(proxy.forwarding)
         return proxy
 
     await serve(options, start, _prepare_nothing)

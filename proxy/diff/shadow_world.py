@@ -70,7 +70,11 @@ def read_world(
     """
     missing: list[str] = []
     options = RecordingOptions(
-        UNSCRUBBED, records_max=records_max, bytes_max=BYTES_MAX, has_aborted=True
+        UNSCRUBBED,
+        records_max=records_max,
+        bytes_max=BYTES_MAX,
+        has_aborted=True,
+        has_leader_epochs=True,  # our broker has those of the cluster
     )
     recording = Recording(bootstrap_servers, properties, options, note=missing.append)
     snapshot = recording.document(recording.read())

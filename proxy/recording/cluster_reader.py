@@ -104,10 +104,7 @@ class ClusterReader:
     def offsets(
         self, groups: Iterable[GroupListing], topics: Iterable[TopicDescription]
     ) -> list[SavedOffset]:
-        """Return the committed offsets of groups for topics.
-
-        Leader epochs are left out: the topics of another cluster begin with other ones.
-        """
+        """Return the committed offsets of groups for topics."""
         counts = {topic.name: len(topic.partitions) for topic in topics}
         found = []
         for group in groups:
@@ -119,7 +116,7 @@ class ClusterReader:
                 self._note(f"the offsets of group {group.group_id} are left out: {error}")
                 continue
             found += [
-                SavedOffset(group.group_id, topic, index, at.offset, -1, at.metadata)
+                SavedOffset(group.group_id, topic, index, at.offset, at.leader_epoch, at.metadata)
                 for (topic, index), at in sorted(offsets.items())
                 if index < counts.get(topic, 0)
             ]

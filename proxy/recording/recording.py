@@ -28,7 +28,8 @@ class RecordingOptions:
 
     With `reads_logs` these are the last `records_max` records of each partition, or all if it is
     None; else the records that the recorder has seen. `bytes_max` is for all records together.
-    With `has_aborted` there are also those of open and aborted transactions.
+    With `has_aborted` there are also those of open and aborted transactions, and with
+    `has_leader_epochs` the leader epochs of committed offsets.
     """
 
     scrubbing: Scrubbing
@@ -37,6 +38,7 @@ class RecordingOptions:
     records_max: int | None = None
     bytes_max: int = 8 * 1024 * 1024
     has_aborted: bool = False
+    has_leader_epochs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ class Recording:
         recorder = reading.recorder or self.recorder
         for line in _left_out(recorder, self.recorder):
             self._note(line)
-        return world_of(reading.parts, recorder.kept, self.recorder.requests.entries())
+        requests = self.recorder.requests.entries()
+        has_epochs = self._options.has_leader_epochs
+        return world_of(reading.parts, recorder.kept, requests, has_leader_epochs=has_epochs)
 
     def _new_recorder(self, topic_name: TopicNames) -> Recorder:
         options = self._options

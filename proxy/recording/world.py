@@ -70,9 +70,17 @@ def read_parts(reader: ClusterReader) -> ClusterParts:
 
 
 def world_of(
-    parts: ClusterParts, kept: KeptRecords, requests: Sequence[AskedRequest] = ()
+    parts: ClusterParts,
+    kept: KeptRecords,
+    requests: Sequence[AskedRequest] = (),
+    *,
+    has_leader_epochs: bool = False,
 ) -> Snapshot:
-    """Return the document of a cluster, with the records that are kept."""
+    """Return the document of a cluster, with the records that are kept.
+
+    Committed offsets have no leader epochs, because the topics of the cluster that loads them begin
+    with other ones; with `has_leader_epochs` they have.
+    """
     node_ids = _node_ids(parts.cluster.brokers)
     brokers = [
         RecordedBroker(node_ids[broker.node_id], broker.rack) for broker in parts.cluster.brokers
@@ -80,7 +88,10 @@ def world_of(
     world = _World(kept, parts.ends, node_ids)
     return Snapshot(
         topics=[world.topic(topic, parts.configs.get(topic.name, {})) for topic in parts.topics],
-        offsets=parts.offsets,
+        offsets=[
+            offset if has_leader_epochs else msgspec.structs.replace(offset, leader_epoch=-1)
+            for offset in parts.offsets
+        ],
         configs=parts.other_configs,
         quotas=parts.quotas,
         acls=parts.acls,
