@@ -84,8 +84,8 @@ def handle_describe(request: QuotaRequest) -> DispatchResult:
     def add(response: Any) -> Any:
         if response.error_code:
             return response
-        wanted = request.decoded()
-        found = handle_describe_client_quotas(request.context, wanted, request.cluster)
+        message = request.decoded()
+        found = handle_describe_client_quotas(request.context, message, request.cluster)
         entries = {_entity_of(entry): entry for entry in response.entries or ()}
         for entry in paced_elements(found.entries or ()):
             known = entries.get(_entity_of(entry))

@@ -41,12 +41,12 @@ def handle_create_topics(request: QuotaRequest) -> DispatchResult:
     Raises:
         DecodeError: the request is malformed.
     """
-    wanted = request.decoded()
-    if wanted.validate_only or not _has_limit(request):
+    message = request.decoded()
+    if message.validate_only or not _has_limit(request):
         return request.pass_on()
     counts = {
         topic.name: len(topic.assignments) or max(1, topic.num_partitions)
-        for topic in paced_elements(wanted.topics)
+        for topic in paced_elements(message.topics)
     }
     version = max(request.context.api_version, COUNTED_VERSION_MIN)
     probe = request.decoded()
@@ -59,7 +59,7 @@ def handle_create_topics(request: QuotaRequest) -> DispatchResult:
                 # -1 if the client may not describe configurations
                 said = topic.num_partitions
                 valid[topic.name] = said if said > 0 else counts[topic.name]
-        return _charge(request, wanted, "topics", valid, _refused_topic)
+        return _charge(request, message, "topics", valid, _refused_topic)
 
     return request.ask(ApiKey.CREATE_TOPICS, version, probe, go_on)
 
@@ -73,13 +73,13 @@ def handle_delete_topics(request: QuotaRequest) -> DispatchResult:
     """
     if not _has_limit(request):
         return request.pass_on()
-    wanted = request.decoded()
+    message = request.decoded()
     field = "topics" if request.context.api_version >= TOPIC_STATES_VERSION_MIN else "topic_names"
-    keys = [_key_of(entry) for entry in paced_elements(getattr(wanted, field))]
+    keys = [_key_of(entry) for entry in paced_elements(getattr(message, field))]
 
     def go_on(counts: Mapping[_Key, int]) -> DispatchResult:
         valid = {key: counts[key] for key in keys if key in counts}
-        return _charge(request, wanted, field, valid, _refused_deletion)
+        return _charge(request, message, field, valid, _refused_deletion)
 
     return _ask_counts(request, keys, go_on)
 
@@ -91,10 +91,10 @@ def handle_create_partitions(request: QuotaRequest) -> DispatchResult:
     Raises:
         DecodeError: the request is malformed.
     """
-    wanted = request.decoded()
-    if wanted.validate_only or not _has_limit(request):
+    message = request.decoded()
+    if message.validate_only or not _has_limit(request):
         return request.pass_on()
-    totals = {topic.name: topic.count for topic in paced_elements(wanted.topics)}
+    totals = {topic.name: topic.count for topic in paced_elements(message.topics)}
     probe = request.decoded()
     probe.validate_only = True
 
@@ -105,7 +105,7 @@ def handle_create_partitions(request: QuotaRequest) -> DispatchResult:
             added: dict[_Key, int] = {
                 name: totals[name] - counts[name] for name in valid if name in counts
             }
-            return _charge(request, wanted, "topics", added, _refused_growth)
+            return _charge(request, message, "topics", added, _refused_growth)
 
         return _ask_counts(request, valid, charge)
 
@@ -161,7 +161,7 @@ def _ask_counts(
 @may_pause
 def _charge(
     request: QuotaRequest,
-    wanted: Any,
+    message: Any,
     field: str,
     counts: Mapping[_Key, int],
     refused_entry: Callable[[int, _Key, Refusal], Any],
@@ -175,7 +175,7 @@ def _charge(
     is_strict = context.api_version >= STRICT_VERSION_MIN[request.api_key]
     quota = MutationQuota(request.cluster, context, is_strict=is_strict)
     rest, refused = [], {}
-    entries = getattr(wanted, field)
+    entries = getattr(message, field)
     for entry in paced_elements(entries):
         key = _key_of(entry)
         refusal = quota.charge(counts[key]) if key in counts else None
@@ -183,7 +183,7 @@ def _charge(
             rest.append(entry)
         else:
             refused[key] = refused_entry(context.api_version, key, refusal)
-    setattr(wanted, field, rest)
+    setattr(message, field, rest)
 
     def merge(response: Any) -> Any:
         quota.settle(request.now_ms)
@@ -203,7 +203,7 @@ def _charge(
         empty: dict[str, list[Any]] = {_RESULTS[request.api_key]: []}
         version = context.api_version
         return request.response(merge(response_class(version=version, throttle_time_ms=0, **empty)))
-    return request.send_rest(wanted, merge)
+    return request.send_rest(message, merge)
 
 
 _RESULTS = {
