@@ -34,7 +34,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
 
     def bootstrap_servers(kafka: MockKafka) -> str:
         proxy = proxies.get(id(kafka))
-        return direct.fget(kafka) if proxy is None else proxy.bootstrap_servers  # type: ignore[attr-defined,no-any-return]
+        return direct.fget(kafka) if proxy is None else proxy.bootstrap_servers  # type: ignore[attr-defined]
 
     patch.setattr(MockKafka, "start", start_both)
     patch.setattr(MockKafka, "stop", stop_both)

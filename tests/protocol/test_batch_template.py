@@ -43,7 +43,7 @@ def test_a_batch_has_the_records_that_it_was_made_of(
     assert [record.offset for record in read] == [base_offset + n for n in range(len(rows))]
     assert [record.timestamp - timestamp_ms for record in read] == deltas
     assert [record.value for record in read] == values
-    assert [record.key for record in read] == (keys or [None] * len(rows))
+    assert [record.key for record in read] == (keys or len(rows) * [None])
 
 
 @given(values=st.lists(st.binary(max_size=200), min_size=1, max_size=9))

@@ -1,5 +1,7 @@
 """A synthetic log against one long read of it, from any offset and in any order."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_any_fetches_return_parts_of_one_long_read(
     fetches: list[tuple[int, int, bool]],
 ) -> None:
     end = start + SPAN
-    settings = {
+    settings: dict[str, Any] = {
         "batch_records": batch_records,
         "key": key,
         "compression_type": codec,
@@ -53,7 +55,8 @@ def test_any_fetches_return_parts_of_one_long_read(
     for distance, bytes_max, at_least_one in fetches:
         offset = start + distance
         # What a log that stores all batches returns.
-        left, expected = bytes_max, []
+        expected: list[bytes] = []
+        left = bytes_max
         for batch in everything:
             if last_offset(batch) < offset:
                 continue
@@ -69,7 +72,11 @@ def test_any_fetches_return_parts_of_one_long_read(
 
 
 def test_a_record_is_the_same_whether_the_log_ends_behind_it_or_not() -> None:
-    settings = {"batch_records": 10, "key": "zipf(1000,1)", "value_size": "uniform(1,9)"}
+    settings: dict[str, Any] = {
+        "batch_records": 10,
+        "key": "zipf(1000,1)",
+        "value_size": "uniform(1,9)",
+    }
     endless = read_all(synthetic_log(**settings), 0, 57)
     assert read_all(synthetic_log(log_end_offset=57, **settings), 0, 57) == endless
 

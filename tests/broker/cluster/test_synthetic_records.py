@@ -96,8 +96,12 @@ def test_large_batches_are_fewer_so_that_memory_has_a_bound() -> None:
 def test_the_first_batch_from_a_time_is_that_of_a_search(
     timestamp: int, records_per_s: int, batch_records: int
 ) -> None:
-    settings = {"records_per_second": records_per_s, "batch_records": batch_records}
-    log = synthetic_log(log_end_offset=200, value_size=0, **settings)
+    log = synthetic_log(
+        log_end_offset=200,
+        value_size=0,
+        records_per_second=records_per_s,
+        batch_records=batch_records,
+    )
     batches = log.read(0, 1 << 20, at_least_one=True)
     numbers = [n for n, batch in enumerate(batches) if max_timestamp(batch) >= timestamp]
     found = log.records.first_number_from(timestamp)

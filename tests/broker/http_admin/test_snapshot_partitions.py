@@ -22,7 +22,7 @@ def partition_of(admin: Admin) -> Partition:
     return admin.partition("t", 0)
 
 
-async def loaded(admin: Admin, *, batches: bool = False, **overrides: str) -> Admin:
+async def loaded(admin: Admin, batches: bool = False, /, **overrides: str) -> Admin:
     other = make_admin(len(admin.cluster.brokers), **overrides)
     document = msgspec.json.encode(get_snapshot(admin, SaveQuery(batches=batches)))
     await load(other, document)
@@ -72,7 +72,7 @@ async def test_all_batches_are_what_they_were_if_they_are_asked_for() -> None:
         driver.produce(producer, int(not is_commit), b"c")
         driver.end(producer, commit=is_commit)
     log = partition_of(admin_of(driver.cluster)).log
-    other = await loaded(admin_of(driver.cluster), batches=True)
+    other = await loaded(admin_of(driver.cluster), True)
     again = partition_of(other).log
     assert list(again.rewind()) == list(log.rewind())
     assert again.epoch_starts == log.epoch_starts

@@ -55,7 +55,7 @@ def broker_of(first_id: int, config: dict[str, str] | None = None) -> FaultyBrok
 class Connection:
     """A connection to one of our brokers, without a socket."""
 
-    def __init__(self, broker: FaultyBroker) -> None:
+    def __init__(self, broker: ShadowBroker) -> None:
         self.broker = broker
         self.broker_id, self.client_host, self.connection_id = 1, "127.0.0.1", 1
         self.session = Session()

@@ -6,7 +6,13 @@ from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_o
 
 
 def batch(offset: int, value: str, attributes: int = 0) -> dict[str, Any]:
-    record = {"offset": offset, "timestamp": 1, "key": None, "value": value, "headers": []}
+    record: dict[str, Any] = {
+        "offset": offset,
+        "timestamp": 1,
+        "key": None,
+        "value": value,
+        "headers": [],
+    }
     return {
         "attributes": attributes,
         "producer_id": -1,

@@ -29,10 +29,10 @@ def test_entries_with_new_ids_as_keys_are_partners() -> None:
 
 
 def test_a_time_near_now_is_the_same() -> None:
-    times = [{"timestamp": NOW_MS + shift} for shift in (3, 9)]
-    assert merged(*times) == times[0]
+    real, ours = ({"timestamp": NOW_MS + shift} for shift in (3, 9))
+    assert merged(real, ours) == real
     old = {"timestamp": 5}
-    assert merged(times[0], old) == old
+    assert merged(real, old) == old
 
 
 def test_a_producer_id_may_be_zero() -> None:

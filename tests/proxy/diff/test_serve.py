@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import KafkaAdminClient, NewTopic
+from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
 from proxy.diff.report import SAME
@@ -67,7 +67,7 @@ def comparing(servers: str, folder: Path) -> Iterator[Compared]:
 def use(servers: str) -> int:
     """Produce, consume in a group, and commit and abort transactions; return the records seen."""
     admin = KafkaAdminClient(bootstrap_servers=servers)
-    admin.create_topics([NewTopic(TOPIC, 2, 1)])
+    admin.create_topics({TOPIC: {"num_partitions": 2, "replication_factor": 1}})
     admin.close()
     producer = KafkaProducer(bootstrap_servers=servers)
     for number in range(20):
@@ -75,10 +75,10 @@ def use(servers: str) -> int:
     producer.close()
     writer = KafkaProducer(bootstrap_servers=servers, transactional_id="compared")
     writer.init_transactions()
-    for end in (writer.commit_transaction, writer.abort_transaction):
+    for end in ("commit_transaction", "abort_transaction"):
         writer.begin_transaction()
         writer.send(TOPIC, b"in a transaction").get(timeout=30)
-        end()
+        getattr(writer, end)()
     writer.close()
     consumer = KafkaConsumer(
         TOPIC, bootstrap_servers=servers, group_id="compared", auto_offset_reset="earliest"

@@ -230,7 +230,8 @@ def test_a_heartbeat_may_hear_of_a_rebalance_later_but_not_for_ever() -> None:
 
 def test_a_version_that_our_broker_does_not_serve_is_a_difference() -> None:
     both = BothClusters()
-    both.shadow.broker.cluster.routes[1].clear()
+    routes: Any = both.shadow.broker.cluster.routes[1]
+    routes.clear()
     both.client().ask("ListGroups", 4)
     assert any("closed" in line for line in differences(both))
 

@@ -7,7 +7,7 @@ from broker.http_admin.recorded_parts import AskedRequest
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from proxy.simulate.strict_requests import StrictRequests, message_patch
-from tests.proxy.diff.real_cluster import Connection, broker_of
+from tests.proxy.diff.real_cluster import Connection, FaultyBroker, broker_of
 
 USER = "User:ANONYMOUS"
 RECORDED = [
@@ -95,6 +95,7 @@ def test_a_record_without_requests_refuses_all() -> None:
 
 def test_the_refusal_lasts_after_a_reset() -> None:
     ours = connection()
+    assert isinstance(ours.broker, FaultyBroker)
     ours.broker.faults.reset()
     (topic,) = ours.ask("CreateTopics", 7, **created("payments"))["topics"]
     assert topic["error_code"] == ErrorCode.INVALID_TOPIC_EXCEPTION
