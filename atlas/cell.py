@@ -23,6 +23,7 @@ ESSENTIAL = frozenset(
         "instance_id",
         "isolation",
         "security",
+        "token_auth",
         "transactional_id",
     }
 )
@@ -80,7 +81,7 @@ def unsupported(situation: Situation, observation: Observation) -> Iterator[str]
     for command in observation.commands:
         if command.phase != "main":
             continue
-        if command.outcome == "unsupported":
+        if command.outcome == "unsupported" and "ignored" not in command.values:
             yield f"it has no {command.name}"
             return
         for setting in command.values.get("ignored", ()):

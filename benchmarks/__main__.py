@@ -76,6 +76,7 @@ PROGRAMS = {
     "scale": "benchmarks.scale",
     "simulated-time": "benchmarks.simulated_time",
     "replay-hits": "benchmarks.replay_hits",
+    "consumers": "benchmarks.consumers",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

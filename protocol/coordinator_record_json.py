@@ -69,6 +69,9 @@ def record_of_json(
         text = f"{described.type} has versions {low} to {high}, not {described.version}"
         raise ValueError(text)
     key = _message(classes.key, described.key, _KEY_VERSION, "key")
+    absent = [name for name in schema_of(classes.key).fields if described.key.get(name) is None]
+    if absent:
+        raise ValueError(f"key: {absent[0]} is missing or null")
     value = _message(classes.value, described.value, described.version, "value")
     try:
         return encode_key(key), encode_data(value, described.version)

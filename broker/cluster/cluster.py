@@ -288,9 +288,8 @@ class Cluster:
         self, topic: Topic, assignments: Assignments, made: MadePartitions | None = None
     ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
-        alive_ids = self.alive_broker_ids()
-        config, timers = self.config, self.timers
-        topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
+        made_of = self.alive_broker_ids(), self.config, self.timers
+        topic.partitions += new_partitions(topic, assignments, made, *made_of, self.freed)
         self.groups.table.note_topic_change(topic.name)
 
     @may_pause

@@ -59,6 +59,8 @@ class PartitionLog:
         "waiters",
     )
 
+    keeps_records = True  # or else what is read was not appended
+
     def __init__(self) -> None:
         self._batches: list[bytes] = []
         self.log_start_offset = 0
@@ -69,10 +71,8 @@ class PartitionLog:
         self.size_bytes = 0
         self.appended_ms = 0
         """When the newest batch was appended."""
-        self.segments: LogSegments | None = None
-        """None until something needs them."""
-        self.has_gaps = False
-        """Whether offsets are missing between batches, because of compaction."""
+        self.segments: LogSegments | None = None  # until something needs them
+        self.has_gaps = False  # are offsets missing between batches, because of compaction?
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: tuple[tuple[int, int], ...] = ()
         # Of the last one of these; reading the tuple would touch three more objects.

@@ -54,8 +54,9 @@ def saved_configs(cluster: Cluster) -> list[SavedConfig]:
     for node_id, layer in config.dynamic_by_broker.items():
         found.append(_changed(SavedConfig("broker", str(node_id), {}), layer, {}))
     for (resource_type, name), layer in paced(config.resources.items()):
-        kind = "group" if resource_type is ResourceType.GROUP else "client_metrics"
-        found.append(SavedConfig(kind, name, dict(layer)))
+        is_group = resource_type is ResourceType.GROUP
+        saved = SavedConfig("group" if is_group else "client_metrics", name, dict(layer))
+        found.append(saved)
     return [saved for saved in found if saved.config]
 
 

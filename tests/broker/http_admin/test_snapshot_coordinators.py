@@ -15,6 +15,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
 from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.share_state import SharePartitionKey
+from broker.transactions.coordinator import ProducerIdAndEpoch
 from protocol.errors import ErrorCode
 from protocol.records import CONTROL_FLAG, read_records, whole_batches
 from tests.broker.cluster.coordinator_work import OVERRIDES, STEPS, Work
@@ -123,7 +124,7 @@ async def test_a_prepared_transaction_gets_its_markers_after_the_load() -> None:
     # What a coordinator has written that ends before the marker is written.
     driver.cluster.transactions.end(
         "tx",
-        producer,
+        ProducerIdAndEpoch(*producer),
         is_commit=True,
         transaction_version=0,
         new_producer_id=lambda: 99,

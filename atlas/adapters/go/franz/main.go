@@ -35,7 +35,7 @@ var (
 	franz           = adapter.Client{
 		Name:     "franz-go",
 		Module:   "github.com/twmb/franz-go",
-		Supports: []string{"producer", "idempotence", "transactions", "consumer", "group", "group_protocol_consumer", "admin", "share"},
+		Supports: []string{"producer", "idempotence", "transactions", "consumer", "group", "group_protocol_consumer", "admin", "share", "delegation_tokens"},
 		Describe: describe,
 		Begin:    begin,
 		Has:      func(id string) bool { return clients[id] != nil },

@@ -137,7 +137,7 @@ func connectionOpts(settings adapter.Settings) []kgo.Opt {
 	}
 	opts = append(opts, kgo.MetadataMinAge(ageMin))
 	if user := settings.Security(); user != nil {
-		both := scram.Auth{User: user.Username, Pass: user.Password}
+		both := scram.Auth{User: user.Username, Pass: user.Password, IsToken: settings.Bool("token_auth", false)}
 		opts = append(opts, kgo.SASL(map[string]sasl.Mechanism{
 			"PLAIN":         plain.Auth{User: user.Username, Pass: user.Password}.AsMechanism(),
 			"SCRAM-SHA-256": both.AsSha256Mechanism(),
