@@ -76,7 +76,7 @@ class ProxyServer(Server):
             try:
                 self.listeners.open_soon(broker)
             except ListenError as error:
-                # Somebody else has the next port in turn.
+                # Another program has the next port in turn.
                 log.warning("a port of the proxy is taken", broker=broker.node_id, error=str(error))
                 self._indexes[broker.node_id] = max(self._indexes.values()) + 1
             else:
