@@ -168,7 +168,7 @@ def test_kafka_python_goes_on_after_a_restart() -> None:
             consumer.close()
 
 
-class AsyncListener(ConsumerRebalanceListener):
+class AsyncListener(ConsumerRebalanceListener):  # type: ignore[misc]
     """Counts the assignments of a member of aiokafka."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +18,7 @@ from broker.faults import FaultRule, fault_rule
 from broker.http_admin.acls import AclQuery, list_acls
 from broker.http_admin.snapshot_start import FirstSnapshot, read_snapshot
 from broker.http_admin.state import Admin
+from broker.option_files import NO_DEFAULTS
 from broker.serve import ServeOptions, start_server
 from broker.server.server import Server
 from protocol import messages
@@ -58,13 +59,14 @@ def first(tmp_path: Path) -> Callable[..., FirstSnapshot]:
     return write
 
 
-def options(snapshot: FirstSnapshot, port: int = 0, **config: str) -> ServeOptions:
-    texts = {name.replace("_", "."): text for name, text in config.items()}
+def options(
+    snapshot: FirstSnapshot, port: int = 0, config: Mapping[str, str] = NO_DEFAULTS
+) -> ServeOptions:
     return ServeOptions(
         "127.0.0.1",
         port,
         snapshot.broker_count,
-        BrokerConfig.from_overrides({**snapshot.config, **texts}),
+        BrokerConfig.from_overrides({**snapshot.config, **config}),
         snapshot=snapshot,
     )
 
@@ -147,8 +149,8 @@ async def test_rules_of_the_command_line_apply_if_the_document_has_none(
 async def test_the_id_of_the_configuration_is_stronger_than_that_of_the_document(
     first: Callable[..., FirstSnapshot],
 ) -> None:
-    for config, cluster_id in (({}, "saved"), ({"cluster_id": "mine"}, "mine")):
-        server = await start_server(options(first(cluster_id="saved"), **config))
+    for config, cluster_id in (({}, "saved"), ({"cluster.id": "mine"}, "mine")):
+        server = await start_server(options(first(cluster_id="saved"), config=config))
         assert server.cluster.cluster_id == cluster_id
         await server.stop()
 
@@ -194,8 +196,8 @@ def test_another_snapshot_changes_no_configuration(first: Callable[..., FirstSna
 async def test_access_control_lists_of_a_recording_need_an_authorizer(
     first: Callable[..., FirstSnapshot],
 ) -> None:
-    for config, count in (({}, 0), ({"authorizer_class_name": "acl"}, 1)):
-        server = await start_server(options(first(**RECORDED), **config))
+    for config, count in (({}, 0), ({"authorizer.class.name": "acl"}, 1)):
+        server = await start_server(options(first(**RECORDED), config=config))
         found = list_acls(admin_of(server), AclQuery()) if config else []
         assert len(found) == count
         assert server.cluster.cluster_id == "recorded"
