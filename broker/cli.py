@@ -2,30 +2,22 @@
 
 import argparse
 import asyncio
-import json
-import os
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
-from broker.config.broker_config import BrokerConfig
-from broker.config.config_providers import provider_names
 from broker.config.keys import ConfigError
+from broker.option_files import read_config, read_faults, read_snapshot
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
 from broker.server.tls import VALID_DAYS
 from broker.standard_streams import open_missing_streams, terminate_when_stdin_closes
-from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
-from protocol.properties import PropertiesError, parse_properties
 from protocol.suggestions import did_you_mean
-
-if TYPE_CHECKING:  # imported for a file of rules
-    from broker.faults import FaultRule
 
 DESCRIPTION = """\
 A Kafka cluster in one process that real Kafka clients cannot tell from a real one.
@@ -41,6 +33,8 @@ examples:
       Kafka's own broker keys, one by one
   mock-kafka serve --config server.properties
       or from a properties file
+  mock-kafka serve --snapshot setup.json.gz
+      with what a snapshot has, before the first request
 """
 
 SERVE_DESCRIPTION = """\
@@ -53,7 +47,7 @@ listeners, and with --tls, --sasl or -o listeners=... what clients must set:
   security.protocol=SASL_SSL
   ssl.ca.location=FILE
 Logs go to standard error. Exit status: 0 after a signal, 1 when the start
-fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
+fails (a port in use, a bad value, a refused snapshot), 2 for wrong arguments.
 """
 
 SERVE_EPILOG = """\
@@ -187,6 +181,13 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
     )
+    command.add_argument(
+        "--snapshot",
+        type=Path,
+        metavar="FILE",
+        help="snapshot that is loaded before the first request, and by each reset: JSON, perhaps"
+        " compressed by gzip (docs/admin.md)",
+    )
 
 
 def add_shared_arguments(command: argparse.ArgumentParser) -> None:
@@ -314,58 +315,6 @@ def _node_id(text: str) -> int:
     return int(text)
 
 
-def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
-    """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
-
-    `${env:NAME}` in a value is an environment variable, unless `config.providers` names a provider
-    `env`, which then replaces it.
-
-    Raises:
-        ConfigError: the file can't be read, a key is unknown, a value is invalid, or a variable is
-            not set.
-    """
-    values: dict[str, str] = {}
-    if path is not None:
-        try:
-            values = parse_properties(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"cannot read {path}: {error}") from error
-        except PropertiesError as error:
-            raise ConfigError(f"{path}: {error}") from error
-    for word in overrides:
-        key, separator, value = word.partition("=")
-        if not separator or not key.strip():
-            raise ConfigError(f"-o {word}: expected KEY=VALUE")
-        values[key.strip()] = value.strip()
-    try:
-        if "env" not in provider_names(values):
-            values = resolve_all(values, os.environ)
-        return BrokerConfig.from_overrides(values)
-    except EnvironmentVariableError as error:
-        raise ConfigError(str(error)) from error
-
-
-@may_pause
-def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
-    """Return the fault rules of a JSON file; none if there is no file.
-
-    Raises:
-        ConfigError: the file can't be read, or a rule is invalid.
-    """
-    if path is None:
-        return ()
-    from broker.faults import rules_from_json  # noqa: PLC0415 - see ADR 24
-
-    try:
-        return tuple(rules_from_json(json.loads(path.read_bytes())))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:  # of JSON and of rules
-        raise ConfigError(f"{path}: {error}") from error
-
-
 @may_pause
 def serve_options(
     parsed: argparse.Namespace, environment: Mapping[str, str] = NO_VARIABLES
@@ -379,12 +328,14 @@ def serve_options(
     overrides += parsed.overrides
     if parsed.first_node_id is not None:
         overrides = [*overrides, f"node.id={parsed.first_node_id}"]
+    snapshot = read_snapshot(parsed.snapshot)
+    config = read_config(parsed.config, overrides, {} if snapshot is None else snapshot.config)
     return ServeOptions(
         host=parsed.host,
         port=parsed.port,
         advertised_host=parsed.advertised_host,
-        broker_count=parsed.brokers,
-        config=read_config(parsed.config, overrides),
+        broker_count=max(parsed.brokers, 1 if snapshot is None else snapshot.broker_count),
+        config=config,
         log_level=parsed.log_level,
         log_format=parsed.log_format,
         admin_host=parsed.admin_host,
@@ -393,6 +344,7 @@ def serve_options(
         faults=read_faults(parsed.faults),
         has_tls=parsed.tls,
         has_sasl=parsed.sasl,
+        snapshot=snapshot,
     )
 
 

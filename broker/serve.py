@@ -12,13 +12,12 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from broker.addresses import LOCAL_HOSTS, Address
+from broker.addresses import LOCAL_HOSTS, Address, is_loopback
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
@@ -42,6 +41,7 @@ from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:  # the import takes longer than the rest of the start
     from broker.faults import FaultRule
+    from broker.http_admin.snapshot_start import FirstSnapshot
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
@@ -100,6 +100,8 @@ class ServeOptions:
     """Whether the listener has TLS, with certificates that are made if the keys name none."""
     has_sasl: bool = False
     """Whether the listener has SASL."""
+    snapshot: "FirstSnapshot | None" = None
+    """What is loaded before the first request, and by each reset."""
 
 
 async def serve(
@@ -179,7 +181,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
     Raises:
         StartError: an address cannot be bound, or a key or a fault rule names a broker that the
             cluster does not have.
-        ConfigError: the configuration of the listeners is invalid.
+        ConfigError: the configuration of the listeners is invalid, or the snapshot is refused.
     """
     broker_count = options.broker_count
     first_id = options.config.first_node_id
@@ -205,8 +207,14 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         if listener.protocol.has_sasl:
             for node_id in cluster.brokers:
                 plain_users(options.config, listener.name, node_id)  # may raise ConfigError
+    if options.snapshot is not None:
+        options.snapshot.hold_requests(cluster)
     await open_listeners(server, options, listeners)
-    await begin_serving(server, options.faults)
+    if options.snapshot is None:
+        await begin_serving(server, options.faults)
+    else:
+        await begin_serving(server, ())
+        await options.snapshot.load(server, clock, options.faults)
     return server
 
 
@@ -356,18 +364,12 @@ async def serve_admin_port(
             remedy="set broker.admin.token",
         )
     admin = make_admin(server, server.clock)
+    if options.snapshot is not None:
+        options.snapshot.keep(admin)
     allowed_hosts = {"localhost", *options.admin_allowed_hosts}
     port = make_port(admin, token, allowed_hosts, max_admin_connections())
     await port.start(admin_socket.sockets)
     return port
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect to `host`, a name or an address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:

@@ -2,12 +2,14 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from mock_kafka.control import Control
+from mock_kafka.temporary_folder import temporary_folder
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -60,6 +62,18 @@ class SnapshotMethods(ABC):
         document = snapshot_document(snapshot)
         query = {"keep": keep, "at_once": at_once, "cluster_id": cluster_id}
         self.control.ask("PUT", "/v1/snapshot", document, query=query)
+
+
+@contextmanager
+def snapshot_file(snapshot: Snapshot) -> Iterator[Path]:
+    """Provide a file with a snapshot during a block: the given path, or a temporary file."""
+    if not isinstance(snapshot, Mapping):
+        yield Path(snapshot)
+        return
+    with temporary_folder() as folder:
+        path = Path(folder) / "snapshot.json"
+        path.write_text(json.dumps(snapshot), encoding="utf-8")
+        yield path
 
 
 def snapshot_document(snapshot: Snapshot) -> Mapping[str, Any]:

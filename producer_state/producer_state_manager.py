@@ -436,13 +436,14 @@ class ProducerStateManager:
 
     @may_pause
     def describe(self, limit: int | None = None) -> list[ProducerDescription]:
-        """Return all producers, or the first `limit`, sorted by producer id.
-
-        With many it may pause; those that are removed during a pause are left out.
-        """
+        """Return the first producers by producer id; those that a pause removes are left out."""
         producer_ids = islice(self._table.sorted_producer_ids(), limit)
         entries = ((known, self.entry(known)) for known in paced_stream(producer_ids))
         return [describe(known, entry) for known, entry in entries if entry is not None]
+
+    def entries(self) -> list[tuple[int, Entry | None]]:
+        """Return all producer ids with their state, ascending, as of one moment: no pause."""
+        return [(known, self.entry(known)) for known in sorted(self._table.producer_ids())]
 
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""

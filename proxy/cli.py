@@ -151,7 +151,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     )
     use_variables(parser, environment)
     add_parent_argument(parser)
-    parser.set_defaults(brokers=1, first_node_id=None)
+    parser.set_defaults(brokers=1, first_node_id=None, snapshot=None)
     return parser
 
 

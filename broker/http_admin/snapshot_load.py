@@ -11,6 +11,7 @@ from broker.administration.new_topic import (
     create_planned,
 )
 from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import ALL_BY_NAME
 from broker.cluster.topics import Topic
@@ -56,6 +57,13 @@ def at_once_actions(rules: Sequence[FaultRule]) -> list[str]:
     return [f"rule {n}: {rule.describe()}" for n, rule in numbered if rule.trigger.at_once]
 
 
+@may_pause
+def isolate_brokers(cluster: Cluster) -> None:
+    """Have the requests of clients wait, until `load_and_open` opens the brokers."""
+    for broker in cluster.brokers.values():
+        cluster.set_availability(broker, Availability.ISOLATED)
+
+
 async def load_snapshot(
     admin: Admin, snapshot: Snapshot, rules: Sequence[FaultRule], *, takes_id: bool = False
 ) -> None:
@@ -67,29 +75,39 @@ async def load_snapshot(
     Raises:
         Problem: 422, the cluster refuses a part, and is empty now; 409, it was reset again.
     """
-    loading = _load_and_serve(admin, snapshot, rules, takes_id=takes_id)
+    loading = _load_or_begin_again(admin, snapshot, rules, takes_id=takes_id)
     await asyncio.shield(asyncio.ensure_future(loading))
 
 
-async def _load_and_serve(
+async def _load_or_begin_again(
     admin: Admin, snapshot: Snapshot, rules: Sequence[FaultRule], *, takes_id: bool
 ) -> None:
-    cluster, reset_count = admin.cluster, admin.server.reset_count
-    for broker in cluster.brokers.values():
-        cluster.set_availability(broker, Availability.ISOLATED)
+    reset_count = admin.server.reset_count
+    isolate_brokers(admin.cluster)
     try:
-        await admin.alone_in_turns(lambda: _load(admin, snapshot, takes_id=takes_id))
-        open_brokers(cluster, snapshot.brokers)
-        # The rules come last: one that acts at once finds its topic.
-        admin.faults.clear()
-        try:
-            admin.faults.add_all(rules, admin.now_ms())
-        except ValueError as error:
-            raise Problem(422, f"faults: {error}") from error
+        await load_and_open(admin, snapshot, rules, takes_id=takes_id)
     except Exception:
         if admin.server.reset_count == reset_count:
             admin.begin_again()
         raise
+
+
+async def load_and_open(
+    admin: Admin, snapshot: Snapshot, rules: Sequence[FaultRule], *, takes_id: bool
+) -> None:
+    """Put everything of a document into an empty cluster with isolated brokers, and open these.
+
+    Raises:
+        Problem: 422, the cluster refuses a part; 409, it was reset during this time.
+    """
+    await admin.alone_in_turns(lambda: _load(admin, snapshot, takes_id=takes_id))
+    open_brokers(admin.cluster, snapshot.brokers)
+    # The rules come last: one that acts at once finds its topic.
+    admin.faults.clear()
+    try:
+        admin.faults.add_all(rules, admin.now_ms())
+    except ValueError as error:
+        raise Problem(422, f"faults: {error}") from error
 
 
 @may_pause

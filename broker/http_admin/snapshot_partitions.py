@@ -79,16 +79,13 @@ class LogAtOnce:
 def log_at_once(partition: Partition) -> LogAtOnce:
     """Return what a log is now; it copies no record."""
     log, producers = partition.log, partition.producers
-    known = (
-        (found.producer_id, producers.entry(found.producer_id)) for found in producers.describe()
-    )
     return LogAtOnce(
         list(log.rewind()),
         log.log_start_offset,
         log.log_end_offset,
         log.high_watermark,
         log.epoch_starts,
-        [(producer_id, entry) for producer_id, entry in known if entry is not None],
+        [(producer_id, entry) for producer_id, entry in producers.entries() if entry is not None],
         list(log.transaction_index.overlapping(0, log.log_end_offset)),
     )
 

@@ -72,7 +72,7 @@ class Server:
         self._token_providers: TokenProviders | None = None
         cluster.certificates = self.certificates
         self.refused_operation: Callable[[str], str | None] = lambda _operation_id: None
-        """Returns why this server does not have an operation of the admin port, or None."""
+        """Returns why an operation of the admin port is refused here, or None."""
         self.reset_count = 0
         self.reset_count_of_new = 0
         """The `reset_count` that belongs to the connections that are accepted now."""
