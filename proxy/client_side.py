@@ -39,6 +39,7 @@ class ClientSide(ClientProtocol):
         "_connecting",
         "_dispatcher",
         "_exchange",
+        "_is_behind",
         "_is_holding",
         "_is_passing",
         "_is_upstream_full",
@@ -60,6 +61,8 @@ class ClientSide(ClientProtocol):
         self._is_holding = True
         """Whether requests wait for the connection, or for the responses to earlier ones."""
         self._is_upstream_full = False
+        self._is_behind = False
+        """Whether too many requests wait for responses."""
 
     def _enter(self, now_ms: int) -> None:
         self.is_blocked = True
@@ -91,8 +94,7 @@ class ClientSide(ClientProtocol):
     def _hold(self, *, is_holding: bool) -> None:
         """Have requests wait, or no more."""
         self._is_holding = is_holding
-        self.is_blocked = is_holding or self._is_upstream_full
-        self.update_reading()
+        self._update_blocked()
         if not is_holding:
             self._timer_driver.make_ready(self)
 
@@ -112,6 +114,9 @@ class ClientSide(ClientProtocol):
             return
         for part in out:
             self._transport.write(part)
+        if self._is_behind and not exchange.is_full:
+            self._is_behind = False
+            self._update_blocked()
         if self._is_holding and exchange.is_idle:
             self._hold(is_holding=False)
 
@@ -124,7 +129,10 @@ class ClientSide(ClientProtocol):
     def upstream_blocks(self, *, is_blocked: bool) -> None:
         """Stop or go on reading from the client: the broker does not read."""
         self._is_upstream_full = is_blocked
-        self.is_blocked = is_blocked or self._is_holding
+        self._update_blocked()
+
+    def _update_blocked(self) -> None:
+        self.is_blocked = self._is_holding or self._is_upstream_full or self._is_behind
         self.update_reading()
 
     # The client's side ---------------------------------------------------------------------------
@@ -147,6 +155,9 @@ class ClientSide(ClientProtocol):
                 return
             if out:
                 upstream.transport.write(out)
+            if exchange.is_full and not self._is_behind:
+                self._is_behind = True
+                self._update_blocked()
             if not exchange.meets_looked_at:
                 return
             data = b""

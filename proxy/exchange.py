@@ -23,6 +23,11 @@ _HEADER_BYTES_MIN = HEAD.size - SIZE_BYTES
 _TLS_RECORDS = 0x1603, 0x1503
 READ_BYTES_MAX = 1 << 20
 """A longer request of authentication is passed on unread: brokers refuse it."""
+HEAD_BYTES_MAX = 1 << 17
+"""As much of a Produce request is kept to find its acks: two strings of 32 KiB are before them."""
+WAITING_REQUESTS_MAX = 10_000
+"""With more requests without a response nothing more is read: brokers answer one after the other,
+and what is known of each takes more memory than the request."""
 
 Deliver = Callable[[bytes], None]
 """Takes the frame of a response, with its size."""
@@ -120,7 +125,10 @@ class Exchange:
     def __init__(
         self, change: Change, authentication: Authentication, frame_bytes_max: int
     ) -> None:
-        """`frame_bytes_max` bounds requests, as `socket.request.max.bytes`."""
+        """`frame_bytes_max` bounds requests, as `socket.request.max.bytes`.
+
+        It also bounds the responses that are read as a whole.
+        """
         self._change = change
         self.authentication = authentication
         self._frame_bytes_max = frame_bytes_max
@@ -151,6 +159,11 @@ class Exchange:
     def is_waiting(self) -> bool:
         """Whether the client waits for a response."""
         return bool(self._expected) or self._response_left > 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many requests wait for responses that no more should be read."""
+        return len(self._expected) > WAITING_REQUESTS_MAX
 
     # Requests ------------------------------------------------------------------------------------
 
@@ -206,9 +219,13 @@ class Exchange:
         """Expect the response to a request; return False if too little of it is there."""
         authentication = self.authentication
         if authentication.takes_raw_tokens:
-            if end > len(data):
+            if len(data) < min(end, start + SIZE_BYTES + 1):
                 return False
             if authentication.is_token(data, start + SIZE_BYTES, end):
+                if end - start > READ_BYTES_MAX:
+                    raise EndError(f"a SASL token of {end - start - SIZE_BYTES} bytes is too long")
+                if end > len(data):
+                    return False
                 self._expect_token(data[start + SIZE_BYTES : end], None)
                 return True
             authentication.takes_raw_tokens = False
@@ -221,9 +238,9 @@ class Exchange:
         try:
             return self._expect_response(data, start, end)
         except IncompleteError:
-            if end > len(data):
+            if end > len(data) and len(data) - start < HEAD_BYTES_MAX:
                 return False
-            raise EndError("undecodable PRODUCE: it ends before acks") from None
+            raise EndError("undecodable PRODUCE: its acks are not where they have to be") from None
 
     def _expect_response(self, data: bytes, start: int, end: int) -> bool:
         _, key, version, correlation_id, _ = HEAD.unpack_from(data, start)
@@ -331,6 +348,10 @@ class Exchange:
         self._response = expected
         self._collected = []
         self._stream = None
+        is_read = expected.deliver is not None or expected.kind is not ResponseKind.STREAMED
+        if is_read and frame_bytes > self._frame_bytes_max:
+            bound = f"socket.request.max.bytes ({self._frame_bytes_max})"
+            raise EndError(f"a response of {frame_bytes} bytes is larger than {bound}")
         has_parts = expected.deliver is None and self._response_left > 0
         if has_parts and expected.kind is ResponseKind.STREAMED:
             key = ApiKey(expected.api_key)

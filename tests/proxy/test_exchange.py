@@ -11,7 +11,13 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_request, encode_response
 from protocol.framing import UNEXPECTED_TLS
 from proxy.authentication import Authentication
-from proxy.exchange import EndError, Exchange, Expected, ResponseKind
+from proxy.exchange import (
+    WAITING_REQUESTS_MAX,
+    EndError,
+    Exchange,
+    Expected,
+    ResponseKind,
+)
 from proxy.rewritten_response import STREAMED_APIS, rewritten
 from tests.examples import examples
 from tests.proxy.responses import VERSIONS, frame_of, without_endpoints
@@ -169,7 +175,7 @@ def test_the_beginning_of_a_request_is_kept_until_its_header_is_there() -> None:
         ((BYTES_MAX + 1).to_bytes(4), "frame of 10001 bytes is larger than socket.request.max"),
         (b"\0\0\0\5\0\0\0\0\0", "frame of 5 bytes is too short for a request header"),
         (request(3, 99, 1), "the addresses in METADATA v99 are unknown"),
-        (request(0, 9, 1, b""), "undecodable PRODUCE: it ends before acks"),
+        (request(0, 9, 1, b""), "undecodable PRODUCE: its acks are not where they have to be"),
     ],
 )
 def test_what_is_no_request_ends_the_connection(sent: bytes, reason: str) -> None:
@@ -229,3 +235,26 @@ def test_tokens_without_headers_pass(request_cuts: list[int], response_cuts: lis
     assert (got, users) == (b"\0\0\0\0", ["alice"])
     assert exchange.pass_requests(request(12, 4, 2)) == request(12, 4, 2)
     assert exchange.take_responses(response(2)) == [response(2)]
+
+
+def test_a_request_after_the_last_token_is_passed_on_in_parts() -> None:
+    exchange = new_exchange()
+    exchange.pass_requests(handshake(0, "PLAIN"))
+    exchange.take_responses(handshake_response(0))
+    token = b"\0alice\0secret"
+    exchange.pass_requests(len(token).to_bytes(4) + token)
+    exchange.take_responses(b"\0\0\0\0")
+    sent = request(12, 4, 2, bytes(1000))
+    assert exchange.pass_requests(sent[:4]) == b""
+    assert exchange.pass_requests(sent[4:100]) == sent[:100]
+    assert exchange.pass_requests(sent[100:]) == sent[100:]
+
+
+def test_requests_that_wait_for_responses_are_bounded() -> None:
+    exchange = new_exchange()
+    exchange.pass_requests(request(12, 4, 1) * WAITING_REQUESTS_MAX)
+    assert not exchange.is_full
+    exchange.pass_requests(request(12, 4, 1))
+    assert exchange.is_full
+    exchange.take_responses(response(1))
+    assert not exchange.is_full
