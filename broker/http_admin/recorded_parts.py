@@ -9,6 +9,9 @@ import msgspec
 
 from broker.http_admin.operation import Count, Input, Name, NodeId
 
+VersionSpan = Annotated[list[int], msgspec.Meta(min_length=2, max_length=2)]
+"""The lowest and the highest version of an API."""
+
 
 class RecordedBroker(Input, omit_defaults=True):
     """A broker, with its rack if it has one."""
@@ -44,7 +47,7 @@ class RecordedCluster(Input, omit_defaults=True):
     cluster_id: str | None = None
     brokers: list[RecordedBroker] = msgspec.field(default_factory=list)
     release: str | None = None
-    api_versions: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    api_versions: dict[str, VersionSpan] = msgspec.field(default_factory=dict)
     features: dict[str, int] = msgspec.field(default_factory=dict)
     users: list[RecordedUser] = msgspec.field(default_factory=list)
     groups: list[RecordedGroup] = msgspec.field(default_factory=list)

@@ -188,7 +188,7 @@ class ClusterReader:
                 for broker in sorted(metadata.brokers, key=lambda broker: broker.node_id)
             ],
             release=release_of(spans),
-            api_versions={api_name(api_key): span for api_key, span in sorted(spans.items())},
+            api_versions={api_name(api_key): list(span) for api_key, span in sorted(spans.items())},
             features=_feature_levels(served),
             users=self._users(),
             groups=[

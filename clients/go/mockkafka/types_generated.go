@@ -1060,13 +1060,13 @@ type SavedToken struct {
 // `release` is the newest one whose API versions fit, such as `4.4`. `api_versions` has the
 // lowest and the highest version by API, and `features` the finalized levels.
 type RecordedCluster struct {
-	ClusterID   *string          `json:"cluster_id,omitempty"`
-	Brokers     []RecordedBroker `json:"brokers,omitempty"`
-	Release     *string          `json:"release,omitempty"`
-	APIVersions map[string]any   `json:"api_versions,omitempty"`
-	Features    map[string]int64 `json:"features,omitempty"`
-	Users       []RecordedUser   `json:"users,omitempty"`
-	Groups      []RecordedGroup  `json:"groups,omitempty"`
+	ClusterID   *string            `json:"cluster_id,omitempty"`
+	Brokers     []RecordedBroker   `json:"brokers,omitempty"`
+	Release     *string            `json:"release,omitempty"`
+	APIVersions map[string][]int64 `json:"api_versions,omitempty"`
+	Features    map[string]int64   `json:"features,omitempty"`
+	Users       []RecordedUser     `json:"users,omitempty"`
+	Groups      []RecordedGroup    `json:"groups,omitempty"`
 }
 
 // RecordedBroker: A broker, with its rack if it has one.

@@ -2091,7 +2091,7 @@ pub struct RecordedCluster {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api_versions: Option<BTreeMap<String, Vec<Value>>>,
+    pub api_versions: Option<BTreeMap<String, Vec<i64>>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<BTreeMap<String, i64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2117,7 +2117,7 @@ impl RecordedCluster {
         self
     }
     /// Sets `api_versions`.
-    pub fn api_versions(mut self, value: impl Into<BTreeMap<String, Vec<Value>>>) -> Self {
+    pub fn api_versions(mut self, value: impl Into<BTreeMap<String, Vec<i64>>>) -> Self {
         self.api_versions = Some(value.into());
         self
     }

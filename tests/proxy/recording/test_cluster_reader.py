@@ -77,7 +77,7 @@ def test_a_cluster_has_brokers_groups_and_a_release(
     cluster = found.cluster(found.groups())
     assert cluster.brokers == [RecordedBroker(1, "east")]
     assert cluster.release == "4.4"
-    assert cluster.api_versions["Produce"] == (0, 13)
+    assert cluster.api_versions["Produce"] == [0, 13]
     assert cluster.features["metadata.version"] == 33
     assert cluster.features["kraft.version"] == 0
     assert cluster.groups == [RecordedGroup("billing", "classic", "Empty")]
