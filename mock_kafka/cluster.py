@@ -122,10 +122,8 @@ class MockKafka(ClusterMethods):
             self.config["audit.enable"] = True
         if acls:
             self.config.setdefault("authorizer.class.name", AUTHORIZER)
-        self.host = host
-        self.port = port
-        self.log_level = log_level
-        self.admin_port = admin_port
+        self.host, self.port = host, port
+        self.log_level, self.admin_port = log_level, admin_port
         self.in_process = in_process
         self.faults_at_start = faults
         self.snapshot_at_start = snapshot
