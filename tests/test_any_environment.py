@@ -205,7 +205,7 @@ def test_a_user_without_an_entry_in_a_system_that_is_read_only() -> None:
     words = [*system, sys.executable, "-P", "-c", start + USERS_PROGRAM]
     for options, reason in (
         ("{}", None),
-        ("{'config': {'num.partitions': 3}}", "config= and faults= "),
+        ("{'config': {'num.partitions': 3}}", "config=, faults= and snapshot= "),
         ("{'tls': True}", "TLS needs a temporary folder"),
     ):
         done = subprocess.run(
