@@ -287,7 +287,8 @@ import subprocess, sys, time
 import pytest
 from confluent_kafka import Producer
 from mock_kafka import MockKafka
-from mock_kafka.cli import COMMANDS, main
+from mock_kafka.cli import main
+from mock_kafka.commands import COMMANDS
 
 for option in ({}, {"in_process": True}, {"tls": True, "config": {"num.partitions": 3}}):
     with MockKafka(brokers=2, **option) as kafka:
