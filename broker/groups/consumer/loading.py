@@ -85,9 +85,16 @@ def _classic(value: Any) -> ClassicMetadata:
 
 
 def _epochs(current: Any) -> PartitionEpochs:
-    """Return the epoch of each partition; without one in the record it is that of the member."""
+    """Return the epoch of each partition; without one in the record it is that of the member.
+
+    Kafka's `Utils.assignmentFromTopicPartitions`: a static member that left has epoch -2, which
+    counts as 0, and epochs that are more or fewer than the partitions are ignored.
+    """
+    default = max(current.member_epoch, 0)
     epochs: dict[Any, dict[int, int]] = {}
     for entry in (*current.assigned_partitions, *current.partitions_pending_revocation):
-        known = entry.assignment_epochs or [current.member_epoch] * len(entry.partitions)
+        known = entry.assignment_epochs or ()
+        if len(known) != len(entry.partitions):
+            known = [default] * len(entry.partitions)
         epochs.setdefault(entry.topic_id, {}).update(zip(entry.partitions, known, strict=True))
     return epochs
