@@ -63,7 +63,7 @@ def values(consumer: Consumer, count: int) -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", ["consumer", pytest.param("classic", marks=pytest.mark.long)])
 def test_a_transaction_and_a_member_go_on_after_a_restart(protocol: str) -> None:
     with restartable() as cluster:
         servers = {"bootstrap.servers": cluster.servers}
