@@ -1,6 +1,6 @@
 """The load of large batches: Produce requests at a given rate of bytes on one connection.
 
-A program of its own (`python -m benchmarks.batch_load --help`) that prints its figures as one JSON
+A separate program (`python -m benchmarks.batch_load --help`) that prints its figures as one JSON
 object. It counts bytes of requests in MB (1,000,000 bytes).
 """
 
