@@ -10,6 +10,8 @@ from rich.console import Console
 from loadgen import host_info, terminal
 from loadgen.analysis.checks import THIS_RUN
 from loadgen.analysis.tables import as_csv
+from loadgen.fault_timeline import RECORD as FAULTS
+from loadgen.fault_timeline import read_rows
 from loadgen.phases import Phases
 from loadgen.plan.plan import RECORDS
 from loadgen.plan.redaction import without_passwords
@@ -46,6 +48,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         record.shadow_report,
         record.offsets,
         rows_in(reports, record.workers),
+        read_rows(storage, record.folder(FAULTS)),
     )
     summary = summarise(spark, data)
     by_worker = summary_of(reports)

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
 from loadgen import query_settings
-from loadgen.analysis import checks, event_figures, queries, quota_bounds, request_groups
+from loadgen.analysis import (
+    checks,
+    event_figures,
+    queries,
+    quota_bounds,
+    recoveries,
+    request_groups,
+)
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
 from loadgen.analysis.quota_bounds import (
@@ -29,6 +36,7 @@ from loadgen.analysis.transactions import (
     transaction_verdicts,
 )
 from loadgen.expected_answers import ACKNOWLEDGED, NO_ERRORS
+from loadgen.fault_timeline import FaultRow
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
@@ -78,6 +86,8 @@ class RunData:
     """The offsets of tenants that consume a source."""
     rows: int | None = None
     """How many rows there are, if that is known."""
+    faults: Sequence[FaultRow] = ()
+    """What became of the faults of the plan."""
 
     @property
     def judges_transactions(self) -> bool:
@@ -168,6 +178,7 @@ class _Summary:
             *request_verdicts(plan, data.target, found, data.shadow_report),
             *(stored_verdicts(plan, found) if has_read_back else ()),
             *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+            *recoveries.verdicts_of(plan, data.faults, found),
             lateness_verdict(plan, lateness["lateness_us"]),
         ]
         return {
@@ -185,6 +196,8 @@ class _Summary:
             ],
             "requests": [_named(row) for row in request_groups.requests_of(groups)],
             "throttles": [row for row in found["throttles"] if row["throttled"]],
+            "faults": [row.as_dict() for row in data.faults],
+            "recoveries": recoveries.recoveries_of(plan, data.faults, found),
             "shadow_quotas": list(data.shadow_report),
             "fairness": checks.fairness(shares),
             "lateness_us": lateness,
@@ -235,6 +248,7 @@ def queries_of(data: RunData) -> dict[str, str]:
         "workers": queries.WORKERS,
         **({"batches": queries.BATCHES} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
+        **(recoveries.queries_of(has_read_back=bool(data.read_back_path)) if data.faults else {}),
     }
 
 
@@ -278,6 +292,8 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
     views = {**queries.VIEWS, **(queries.BATCH_VIEWS if data.read_back_path else {})}
     for name, sql in views.items():
         spark.sql(sql, arguments).createOrReplaceTempView(name)
+    if data.faults:
+        recoveries.open_fault_views(spark, data.plan, data.faults, arguments)
 
 
 def main_api(tenant: Tenant) -> str:

@@ -1,12 +1,13 @@
 """The live view of a run: its page and its stream, neither of which may fail the load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
+from loadgen.fault_timeline import FaultRow
 from loadgen.live.figures import Batch, LiveFigures
 from loadgen.live.page_server import PageServer
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
@@ -36,6 +37,7 @@ class LiveRun:
             "state": "running",
             "note": None,
             "figures": None,
+            "faults": [],
         }
         self._reading: tuple[LiveFigures, LiveStream, RunRecord, Storage] | None = None
         self._server: PageServer | None = None
@@ -51,6 +53,20 @@ class LiveRun:
     def content(self) -> dict[str, Any]:
         """What the page shows now, as JSON values."""
         return self._content
+
+    def show_faults(self, rows: Sequence[FaultRow]) -> None:
+        """Show the faults that have begun, as bands until they end."""
+        faults = [
+            {
+                "name": row.name,
+                "begun_s": row.begun_us / 1e6,
+                "ended_s": None if row.ended_us is None else row.ended_us / 1e6,
+                "lasts": row.has_end,
+            }
+            for row in rows
+            if row.begun_us is not None
+        ]
+        self._content = {**self._content, "faults": faults}
 
     @contextmanager
     def reading(self, spark: "SparkSession", record: RunRecord, storage: Storage) -> Iterator[None]:
