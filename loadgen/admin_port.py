@@ -133,7 +133,10 @@ class AdminPort:
             AdminPortError: there is no such partition, or the port does not respond.
         """
         view = self._request("GET", f"/v1/topics/{quote(topic, safe='')}")
-        return next(row["leader"] for row in view["partitions"] if row["partition"] == partition)
+        leader: int | None = next(
+            row["leader"] for row in view["partitions"] if row["partition"] == partition
+        )
+        return leader
 
     def move_leader(self, topic: str, partition: int, node_id: int | None) -> None:
         """Make a broker the leader of a partition; None leaves it without one.

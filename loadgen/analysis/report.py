@@ -39,7 +39,13 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, str], plan_text: str
     """Return the page as HTML; `charts` are SVG by name."""
     return page.render(
         "analysis/report.html",
-        {"number": _number, "percent": _percent, "ms": _ms, "time_of_day": _time_of_day},
+        {
+            "number": _number,
+            "percent": _percent,
+            "ms": _ms,
+            "seconds": _seconds,
+            "time_of_day": _time_of_day,
+        },
         summary=summary,
         plan_text=plan_text,
         shadow_units=SHADOW_UNITS,
@@ -59,6 +65,10 @@ def _percent(percent: float | None) -> str:
 
 def _ms(time_us: float | None, digits: int = 2) -> str:
     return _number(None if time_us is None else time_us / 1000, digits)
+
+
+def _seconds(time_us: float | None) -> str:
+    return _number(None if time_us is None else time_us / 1e6, 2)
 
 
 def _time_of_day(time_ms: int) -> str:

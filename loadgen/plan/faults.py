@@ -144,6 +144,6 @@ def _seconds(given: _Duration, path: FieldPath, document: YamlDocument) -> float
     if match is None:
         document.refuse(
             path,
-            f"a duration is a number of seconds or a text such as 30s, 500ms or 2m, not {given!r}",
+            f"a duration is a number of seconds, or as 30s, 500ms or 2m, not {given!r}",
         )
     return float(match[1]) * _SECONDS[match[2] or "s"]

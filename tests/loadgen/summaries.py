@@ -96,6 +96,8 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             }
         ],
         "shadow_quotas": [],
+        "faults": [],
+        "recoveries": [],
         "requests": [request],
         "series": {
             "seconds": [
