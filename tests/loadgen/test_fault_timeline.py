@@ -57,7 +57,8 @@ def test_a_leader_moves_and_returns(kafka: MockKafka) -> None:
     fault = Fault("move", 1.0, 2.0, move_leader=MoveLeader("t", 0, 2))
     [row] = carry_out(port, fault).rows
     assert (row.error, row.intended_us, row.action) == (None, 1_000_000, "move_leader")
-    assert row.begun_us is not None and row.ended_us is not None
+    assert row.begun_us is not None
+    assert row.ended_us is not None
     assert 100e6 <= row.begun_us <= row.ended_us
     assert row.broker_clock_ms is not None
     assert port.leader("t", 0) == 1

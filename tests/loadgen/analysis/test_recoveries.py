@@ -52,7 +52,7 @@ def summary_of(spark: "SparkSession", folder: Path, faults: Sequence[FaultRow]) 
         "results": pa.Table.from_pylist(rows, ARROW_SCHEMA),
         "read-back": pa.Table.from_pylist(
             [
-                {**{key: sent[key] for key in STORED_SCHEMA.names}}
+                {name: sent.get(name) for name in STORED_SCHEMA.names}
                 for sent in rows[1:]
                 if not sent["error_code"]
             ],
