@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from atlas.data_verdict import DataVerdict
 from atlas.experiment import Cell, Manners, Observation
+from atlas.manners import judged_api
 from atlas.situation import Expectation, Situation
 
 SEVERITY: Mapping[Cell, int] = {
@@ -23,6 +24,7 @@ ESSENTIAL = frozenset(
         "instance_id",
         "isolation",
         "security",
+        "token_auth",
         "transactional_id",
     }
 )
@@ -50,7 +52,7 @@ def cell(
 
     `wrong` needs a source: data, or what the caller heard and when, is not what it demands. All
     else that is not as expected `differs`, as does what a retry has stored twice where the library
-    has no idempotent producer.
+    has no idempotent producer, and a success behind an error that no other attempt should follow.
     """
     if observation.has_crashed:
         return "crashed", ("the process of the adapter ended",)
@@ -61,8 +63,13 @@ def cell(
         return "unsupported", ("it did not happen: the client sent no request that a rule fits",)
     is_due = data.data in _REPEATED and _IDEMPOTENT in _ignored(observation)
     on_data = tuple(_data_harm(situation.expect, data))
-    harm = tuple(_harm(situation.expect, behaviour))
+    on_report = tuple(_report_harm(situation.expect, behaviour))
+    harm = tuple(_delay(situation.expect, behaviour))
     other = tuple(_other(situation.expect, observation, behaviour))
+    if _has_succeeded_again(situation, observation, behaviour):
+        on_data, kept = ((), on_data) if data.data == "kept" else (on_data, ())
+        on_report, other = (), (*kept, *on_report, *other)
+    harm = (*on_report, *harm)
     if on_data and is_due:
         other = (*on_data, f"the library has no setting {_IDEMPOTENT}", *other)
     else:
@@ -80,7 +87,7 @@ def unsupported(situation: Situation, observation: Observation) -> Iterator[str]
     for command in observation.commands:
         if command.phase != "main":
             continue
-        if command.outcome == "unsupported":
+        if command.outcome == "unsupported" and "ignored" not in command.values:
             yield f"it has no {command.name}"
             return
         for setting in command.values.get("ignored", ()):
@@ -105,16 +112,33 @@ def _ignored(observation: Observation) -> set[str]:
     return {name for one in observation.commands for name in one.values.get("ignored", ())}
 
 
+def _has_succeeded_again(
+    situation: Situation, observation: Observation, behaviour: Manners
+) -> bool:
+    """Return whether a failed request was sent again and carried out: the success is no lie.
+
+    In a transaction it may be one: a producer that is fenced must not go on.
+    """
+    if behaviour.reported != "success" or not behaviour.retries or situation.area == "transaction":
+        return False
+    api = judged_api(situation)
+    judged = [one for one in observation.requests if one.phase == "main" and one.api == api]
+    return bool(judged) and not judged[-1].errors and judged[-1].latency_ms is not None
+
+
 def _data_harm(expect: Expectation, data: DataVerdict) -> Iterator[str]:
     if expect.data and data.data not in expect.data:
         found = "; ".join(data.reasons) or data.data
         yield f"data: {found}, expected {' or '.join(expect.data)}"
 
 
-def _harm(expect: Expectation, behaviour: Manners) -> Iterator[str]:
+def _report_harm(expect: Expectation, behaviour: Manners) -> Iterator[str]:
     if expect.reported and not _fits(behaviour.reported, expect.reported):
         error = f" ({behaviour.error})" if behaviour.error else ""
         yield f"reported {behaviour.reported}{error}, expected {' or '.join(expect.reported)}"
+
+
+def _delay(expect: Expectation, behaviour: Manners) -> Iterator[str]:
     if expect.within_ms is not None:
         if behaviour.outcome_ms is None:
             yield f"no outcome, expected within {expect.within_ms} ms"

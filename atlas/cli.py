@@ -16,6 +16,7 @@ from atlas.situation import SituationError, load_situation, load_situations
 from atlas.timeline import as_text, summary, timeline_of
 from client.errors import ClientError
 from loadgen.command_error import CommandError
+from loadgen.pack import archive_path
 from loadgen.storage import Storage
 from mock_kafka.missing_requirements import explanation
 from scenarios.maven import CannotRunError
@@ -66,6 +67,9 @@ def _add_commands_for_runs(commands: Any) -> None:
     for name in ("before", "after"):
         differences.add_argument(name, type=folder_url, metavar="DIR", help="the folder of a run")
     differences.set_defaults(run=_diff)
+    packing = commands.add_parser("pack", help="pack what the executors of a cluster need")
+    packing.add_argument("archive", type=archive_path, metavar="FILE.tar.gz")
+    packing.set_defaults(run=_pack)
     check = commands.add_parser("check", help="fail if a run is worse than a baseline file")
     check.add_argument("folder", type=folder_url, metavar="DIR", help="the folder of a run")
     check.add_argument("--baseline", type=Path, metavar="FILE", required=True, help="a JSON file")
@@ -179,6 +183,13 @@ def _check(parsed: argparse.Namespace) -> int:
         parsed.junit.write_text(baseline.junit(cells, failed), encoding="utf-8")
     print("\n".join([*map(str, failed), f"{len(failed)} regressions in {len(cells)} cells"]))
     return int(bool(failed))
+
+
+def _pack(parsed: argparse.Namespace) -> int:
+    from atlas import pack  # noqa: PLC0415 - only with this command
+
+    pack.write(parsed.archive)
+    return 0
 
 
 def _list(parsed: argparse.Namespace) -> int:

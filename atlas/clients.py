@@ -28,11 +28,13 @@ class Client(NamedTuple):
     """A client library in one version.
 
     `start` builds the adapter if necessary, and raises `CannotRunError` with what is missing.
+    `warms_up` says that a process runs each workload once without a fault before it is judged.
     """
 
     name: str
     language: str
     start: Callable[[], StartCommand]
+    warms_up: bool = False
 
 
 def _python(module: str, requirement: str | None) -> Callable[[], StartCommand]:
@@ -81,7 +83,10 @@ CLIENTS: dict[str, Client] = {
         Client("kafka-go", "Go", _program(go_adapter, "kafkago")),
         Client("kafkajs", "JavaScript", _program(node_adapter, "kafkajs")),
         Client("platformatic", "JavaScript", _program(node_adapter, "platformatic")),
-        *(Client(name, "Java", _program(java_adapter, name)) for name in JAVA_VERSIONS),
+        *(
+            Client(name, "Java", _program(java_adapter, name), warms_up=True)
+            for name in JAVA_VERSIONS
+        ),
         *(
             Client(name, "Python", _release(name, module))
             for name, module in OLDER_RELEASES.items()

@@ -1,7 +1,7 @@
 """The clusters of a lane: one process for each configuration, reset between experiments."""
 
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from atlas.situation import Situation
 from atlas.steps import GROUP
@@ -9,6 +9,9 @@ from client import open_admin
 from client.resources import ConfigChange, ConfigResource
 from mock_kafka import MockKafka
 from protocol.configs import ConfigOperation, ResourceType
+
+if TYPE_CHECKING:
+    from mock_kafka.arguments import Resource
 
 CLUSTERS_MAX = 4
 """How many a lane keeps; the one that was not used for longest is stopped."""
@@ -61,7 +64,7 @@ class Clusters:
 
 
 def prepare(cluster: MockKafka, situation: Situation, seed: int) -> None:
-    """Bring an empty cluster into the situation: topics, records, quotas, and last the rules."""
+    """Bring an empty cluster into the situation: topics, records, rights, and last the rules."""
     for name, topic in situation.topics.items():
         replication_factor = min(situation.brokers, 3)
         cluster.create_topic(name, topic.partitions, replication_factor, topic.config)
@@ -76,6 +79,8 @@ def prepare(cluster: MockKafka, situation: Situation, seed: int) -> None:
         read_from_the_start(cluster.bootstrap_servers, situation.arguments.get("group", GROUP))
     for quota in situation.quotas:
         cluster.quota(**quota)
+    for rule in situation.acls:
+        cluster.allow(rule.principal, rule.operations, **cast("Resource", rule.resource))
     if situation.faults:
         cluster.add_faults([_seeded(rule, seed) for rule in situation.faults])
 

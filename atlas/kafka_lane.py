@@ -10,6 +10,7 @@ from typing import Any
 
 from atlas.adapter_process import AdapterProcess
 from atlas.clients import Client
+from atlas.delegation_token import with_token
 from atlas.experiment import Experiment, Result, SeenRequest, StoredRecord
 from atlas.kafka_target import KafkaTarget, with_own_names
 from atlas.lane import Lane
@@ -39,9 +40,11 @@ class KafkaLane(Lane):
     def _prepared_run(self, experiment: Experiment) -> Run:
         """Bring Kafka into the situation."""
         servers = self.target.client_servers(experiment.situation)
-        adapter = self._running_adapter()
+        adapter = self._warm_adapter(experiment.situation.workload)
         self.target.prepare(experiment.situation)
-        return _KafkaRun(self.target, servers, adapter, experiment)
+        situation = with_token(experiment.situation, servers)
+        own = replace(experiment, situation=situation)
+        return _KafkaRun(self.target, servers, adapter, own)
 
 
 class _KafkaRun(Run):

@@ -15,8 +15,18 @@ from atlas.situation import Situation
 from atlas.steps import GROUP
 from client import ApiError, clock, open_admin
 from client.admin import Admin
-from client.resources import ConfigResource, NewTopic, QuotaChange, TopicDescription
+from client.resources import (
+    AccessControlEntry,
+    AclBinding,
+    ConfigResource,
+    NewTopic,
+    QuotaChange,
+    ResourcePattern,
+    TopicDescription,
+)
 from loadgen.command_error import CommandError
+from protocol.acls import WILDCARD, AclOperation, PatternType, PermissionType
+from protocol.acls import ResourceType as AclResourceType
 from protocol.configs import ResourceType
 
 _WAIT_MS = 60_000
@@ -47,6 +57,7 @@ def with_own_names(situation: Situation) -> Situation:
     """Return the situation with names of topics, groups and transactional ids that are new.
 
     An experiment never touches what else the cluster has, and not what another one has left.
+    Access control lists are about these names.
     """
     suffix = f"{uuid4().hex[:8]}-{next(_numbers)}"
 
@@ -73,6 +84,13 @@ def with_own_names(situation: Situation) -> Situation:
         arguments=arguments,
         topics={own(name): topic for name, topic in topics.items()},
         records={own(name): count for name, count in situation.records.items()},
+        acls=tuple(
+            replace(
+                rule,
+                **{kind: own(name) for kind, name in rule.resource.items() if name != WILDCARD},
+            )
+            for rule in situation.acls
+        ),
     )
 
 
@@ -111,11 +129,11 @@ class KafkaTarget:
         return self.sasl_servers
 
     def prepare(self, situation: Situation) -> None:
-        """Create topics, write records, set quotas, and stop a broker.
+        """Create topics, write records, set quotas and rights, and stop a broker.
 
         Raises:
             NotOnKafkaError: the situation has no `on_kafka`, or this Kafka does not fit it.
-            ApiError: Kafka refuses a topic or a quota.
+            ApiError: Kafka refuses a topic, a quota or a right.
         """
         self._require(situation)
         with open_admin(self.bootstrap_servers) as admin:
@@ -128,6 +146,7 @@ class KafkaTarget:
         if situation.workload == "share":
             read_from_the_start(self.bootstrap_servers, situation.arguments["group"])
         self._alter_quotas(situation, is_set=True)
+        self._allow(situation)
         if situation.on_kafka is not None and situation.on_kafka.broker is not None:
             assert self.control is not None
             self.control.stop_broker(situation.on_kafka.broker)
@@ -189,6 +208,8 @@ class KafkaTarget:
         names = _names(situation)
         with open_admin(self.bootstrap_servers) as admin:
             admin.delete_topics(set(admin.list_topics()) & names)
+            if situation.acls:
+                admin.delete_acls(_bindings(situation))
 
     def _require(self, situation: Situation) -> None:
         given = situation.on_kafka
@@ -263,6 +284,14 @@ class KafkaTarget:
                 if error is not None:
                     raise error
 
+    def _allow(self, situation: Situation) -> None:
+        if not situation.acls:
+            return
+        with open_admin(self.bootstrap_servers) as admin:
+            for error in admin.create_acls(_bindings(situation)):
+                if error is not None:
+                    raise error
+
     def _commit(self, group_id: str, topic: str) -> None:
         """Have a group without members, which has committed an offset."""
         consumer = KafkaConsumer(
@@ -321,6 +350,24 @@ class KafkaTarget:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _bindings(situation: Situation) -> list[AclBinding]:
+    """Return the access control lists of a situation; each is the only filter that fits it."""
+    return [
+        AclBinding(
+            ResourcePattern(AclResourceType[kind.upper()], name, PatternType.LITERAL),
+            AccessControlEntry(
+                f"User:{rule.principal}",
+                WILDCARD,
+                AclOperation[operation.upper()],
+                PermissionType.ALLOW,
+            ),
+        )
+        for rule in situation.acls
+        for kind, name in rule.resource.items()
+        for operation in rule.operations
+    ]
 
 
 def _names(situation: Situation) -> set[str]:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from atlas.adapter_process import AdapterProcess
@@ -9,6 +10,7 @@ from atlas.cell import cell
 from atlas.clients import CLIENTS, Client
 from atlas.clusters import ADVANCE, Clusters, has_happened, heal, prepare
 from atlas.data_verdict import data_verdict
+from atlas.delegation_token import with_token
 from atlas.experiment import (
     Experiment,
     Phase,
@@ -19,6 +21,7 @@ from atlas.experiment import (
 from atlas.manners import judged_api, manners
 from atlas.run import Run
 from atlas.situation import Situation
+from atlas.warm_up import plain
 from atlas.workloads import WORKLOADS
 from client import clock
 from mock_kafka import MockKafka, Request
@@ -44,6 +47,8 @@ class Lane:
         self.client = self._client.name
         self._clusters = Clusters()
         self._adapter: AdapterProcess | None = None
+        self._warm: set[str] = set()
+        """The workloads that the process of the adapter has run before."""
         self.client_version = ""
 
     def run(self, experiment: Experiment) -> Result:
@@ -98,9 +103,27 @@ class Lane:
 
     def _prepared_run(self, experiment: Experiment) -> Run:
         """Bring a cluster into the situation."""
+        adapter = self._warm_adapter(experiment.situation.workload)
         cluster = self._clusters.ready(experiment.situation)
         prepare(cluster, experiment.situation, experiment.seed)
-        return _MockRun(cluster, self._running_adapter(), experiment)
+        situation = with_token(experiment.situation, cluster.bootstrap_servers)
+        return _MockRun(cluster, adapter, replace(experiment, situation=situation))
+
+    def _warm_adapter(self, workload: str) -> AdapterProcess:
+        """Return the adapter; if its client warms up, it has run the workload before."""
+        adapter = self._running_adapter()
+        if not self._client.warms_up or workload in self._warm:
+            return adapter
+        self._warm.add(workload)
+        situation = plain(workload)
+        cluster = self._clusters.ready(situation)
+        prepare(cluster, situation, seed=1)
+        run = _MockRun(cluster, adapter, Experiment(self.client, situation))
+        run.begin()
+        run.follow(WORKLOADS[workload](run.session))
+        if run.is_lost:
+            adapter.kill()
+        return self._running_adapter()
 
     def _running_adapter(self) -> AdapterProcess:
         if self._adapter is not None and not self._adapter.is_running:
@@ -109,6 +132,7 @@ class Lane:
         if self._adapter is None:
             command = self._client.start()
             self._adapter = AdapterProcess(command.words, command.environment)
+            self._warm.clear()
             self.client_version = str(self._adapter.ready["version"])
         return self._adapter
 

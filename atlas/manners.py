@@ -21,11 +21,10 @@ _APIS = {
 
 
 def judged_api(situation: Situation) -> str:
-    """Return the API whose retries count: that of the first rule, or that of the workload."""
-    for rule in situation.faults:
-        if "api" in rule:
-            return str(rule["api"])
-    return _APIS.get(situation.workload, "Produce")
+    """Return the API whose retries count: that of the workload, or the first that has a rule."""
+    own = _APIS.get(situation.workload, "Produce")
+    named = [str(rule["api"]) for rule in situation.faults if "api" in rule]
+    return own if own in named or not named else named[0]
 
 
 def manners(observation: Observation, *, api: str, expected: int = 0) -> Manners:

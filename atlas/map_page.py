@@ -16,6 +16,7 @@ _LINE_CHARACTERS_MAX = 400
 _CELL = (
     *("cell", "is_flaky", "cells", "experiment_id", "data", "reported", "error", "error_class"),
     *("retries", "backoff_ms", "throttle", "closed", "usable", "outcome_ms", "reasons", "seed"),
+    "cause",
 )
 
 
@@ -35,7 +36,7 @@ def render(
     for row in cells:
         lines = timeline(json.loads(row["events"]), seen[row["experiment_id"]])
         behind[_key(row)][row["situation"]] = {
-            **{name: row[name] for name in _CELL if row[name] not in (None, [])},
+            **{name: row[name] for name in _CELL if row.get(name) not in (None, [])},
             "timeline": [
                 [round(at_ms, 1), who, text[:_LINE_CHARACTERS_MAX]]
                 for at_ms, who, text in lines[:LINES_MAX]

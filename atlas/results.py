@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from atlas import analysis
+from atlas.causes import cause_of
 from atlas.clients import atlas_version
 from atlas.map_page import render
 from atlas.rows import EXPERIMENTS, count_in
@@ -38,6 +39,8 @@ def write(spark: "SparkSession", storage: Storage, command: str) -> dict[str, An
     `command` is the one that repeats the run.
     """
     found = analysis.figures(spark, storage)
+    for row in found["cells"]:
+        row["cause"] = cause_of(row["client"], row["situation"], row["cell"])
     situations = load_situations()
     matrix = {
         "command": command,

@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,11 +26,19 @@ SPARK_SETTINGS = {
     "spark.python.worker.reuse": "true",
     # A worker that has nothing to do stays, with its lanes.
     "spark.python.worker.idleTimeoutSeconds": "0",
+    # A run has thousands of rows to plan and to count, not millions.
+    "spark.sql.shuffle.partitions": "8",
+    # Unlike a load, a task may run again: its rows have a name that follows from the experiments.
+    "spark.task.maxFailures": "4",
+    "spark.stage.maxConsecutiveAttempts": "4",
 }
 
 
 def run(options: argparse.Namespace) -> int:
     """Run what the folder does not have yet, and write the figures and the map of all it has.
+
+    Returns:
+        The exit status: 1 if an executor can't run a client.
 
     Raises:
         CommandError: the folder can't be used, or Spark does not start.
@@ -42,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     releases = list(_releases(options.clients))
     storage = Storage(options.out)
     storage.create(EXPERIMENTS)
+    failures: list[str] = []
     with TemporaryDirectory() as folder:
         logs = Path(options.out) if storage.is_local else Path(folder)
         with load_session(options.master, logs, SPARK_SETTINGS, options.environment) as spark:
@@ -52,18 +62,21 @@ def run(options: argparse.Namespace) -> int:
             if count:
                 with _progress() as progress:
                     bar = progress.add_task("experiments", total=total)
-                    count = run_matrix(
+                    done = run_matrix(
                         tasks,
                         storage,
                         options.lanes,
                         show=lambda written: progress.update(bar, completed=written),
                     )
-                print(f"{count} experiments")
+                print(f"{done.experiments} experiments")
+                failures = done.failures
             else:
                 print("all experiments are there")
             matrix = results.write(spark, storage, _command(options))
     print("\n".join([*results.count_lines(matrix), f"map: {storage.of(results.MAP)}"]))
-    return 0
+    for why, count in Counter(failures).items():
+        print(f"{count} experiments not run: {why}", file=sys.stderr)
+    return int(bool(failures))
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -35,6 +35,17 @@ Data = Literal[
 """What happened to the data; for consumers with the names of Jepsen."""
 Reported = Literal["success", "retriable", "abortable", "fatal", "timeout"]
 """What the caller of the client hears."""
+AclOperationName = Literal[
+    "all",
+    "read",
+    "write",
+    "create",
+    "delete",
+    "alter",
+    "describe",
+    "describe_configs",
+    "alter_configs",
+]
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=0)]
 Id = Annotated[str, Meta(pattern=r"^[A-Z][A-Z_]*(-[A-Za-z0-9_.]+)+$")]
@@ -78,15 +89,36 @@ class Advance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class OnKafka(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How Apache Kafka 4.4 is brought into the situation.
 
-    By the configuration of brokers or of a topic, by access control lists, by the end of a broker,
-    or by nothing but the workload.
+    By the configuration of brokers or of a topic, by the end of a broker, or by nothing but the
+    workload and what the situation has on both: quotas, access control lists, a delegation token.
     """
 
-    by: Literal["config", "topic", "acl", "kill", "nothing"]
+    by: Literal["config", "topic", "kill", "nothing"]
     config: dict[str, str | int | bool] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
-    acls: tuple[dict[str, Any], ...] = ()
     broker: Annotated[int, Meta(ge=1, le=3)] | None = None
+
+
+class DelegationToken(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A delegation token (KIP-48) of the user in `arguments.security`; it is not renewed."""
+
+    lifetime_ms: Milliseconds
+
+
+class AclRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a user may do with a resource: one of the three, and `*` for all of that type."""
+
+    principal: Annotated[str, Meta(min_length=1)]
+    operations: Annotated[tuple[AclOperationName, ...], Meta(min_length=1)]
+    topic: str | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+
+    @property
+    def resource(self) -> dict[str, str]:
+        """The resource by its type, as `MockKafka.allow` has it."""
+        names = ("topic", "group", "transactional_id")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 class Expectation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -124,6 +156,8 @@ class Situation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         release: the release of Kafka that the brokers serve; the newest if None.
         config: broker configuration, with Kafka's keys.
         quotas: arguments of `MockKafka.quota`, one mapping a call.
+        acls: what users may do, if `config` has an authorizer.
+        delegation_token: the client authenticates with it; its arguments have `token_auth`.
         topics: the topics that exist before the client starts.
         records: how many records each of these topics has before the client starts.
         faults: fault rules (docs/faults.md) in order.
@@ -142,6 +176,8 @@ class Situation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     release: Annotated[str, Meta(pattern=r"^\d+\.\d+$")] | None = None
     config: dict[str, str | int | float | bool] = field(default_factory=dict)
     quotas: tuple[dict[str, Any], ...] = ()
+    acls: tuple[AclRule, ...] = ()
+    delegation_token: DelegationToken | None = None
     topics: dict[str, Topic] = field(default_factory=dict)
     records: dict[str, Annotated[int, Meta(ge=1)]] = field(default_factory=dict)
     faults: tuple[dict[str, Any], ...] = ()
@@ -231,6 +267,9 @@ def _check(situation: Situation, document: YamlDocument, source: str) -> None:
     for topic in situation.records:
         if topic not in situation.topics:
             document.refuse(("records", topic), "is not in topics")
+    for number, rule in enumerate(situation.acls):
+        if len(rule.resource) != 1:
+            document.refuse(("acls", number), "needs a topic, a group or a transactional_id")
     for number, advance in enumerate(situation.advance_s):
         _check_api(advance.after.api, document, ("advance_s", number, "after", "api"))
     for api, (least, most) in situation.expect.requests.items():

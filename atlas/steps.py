@@ -21,6 +21,7 @@ PRODUCER_SETTINGS = frozenset(
         "compression",
         "metadata_max_age_ms",
         "security",
+        "token_auth",
     ]
 )
 CONSUMER_SETTINGS = frozenset(
@@ -39,9 +40,10 @@ CONSUMER_SETTINGS = frozenset(
         "metadata_max_age_ms",
         "assignor",
         "security",
+        "token_auth",
     ]
 )
-ADMIN_SETTINGS = frozenset({"request_timeout_ms", "retry_backoff_ms", "security"})
+ADMIN_SETTINGS = frozenset({"request_timeout_ms", "retry_backoff_ms", "security", "token_auth"})
 
 # Short, so that most experiments take less than a second.
 PRODUCER_DEFAULTS: Mapping[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas import reading_workloads as reading
 from atlas import transaction_workloads as transactions
-from atlas.steps import CLOSE_MS, HEAL, Answer, Session, Step, Steps, closing
+from atlas.steps import ADMIN_SETTINGS, CLOSE_MS, HEAL, Answer, Session, Step, Steps, closing
 
 Workload = Callable[[Session], Steps]
 _BATCHES = 3
@@ -158,8 +158,11 @@ def create_topic(session: Session) -> Steps:
 def admin(session: Session) -> Steps:
     """Make the `call` of an admin client with the other arguments as its fields."""
     call = session.get("call", "describe_cluster")
-    own = {"call", "request_timeout_ms", "retry_backoff_ms", "security"}
+    own = {"call", *ADMIN_SETTINGS}
     arguments = {name: value for name, value in session.arguments.items() if name not in own}
+    if "config" in arguments:
+        # Kafka has values of configuration keys as text.
+        arguments["config"] = {key: str(value) for key, value in arguments["config"].items()}
     return _with_admin(session, call, arguments, "list_topics")
 
 

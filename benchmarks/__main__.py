@@ -76,6 +76,9 @@ PROGRAMS = {
     "scale": "benchmarks.scale",
     "simulated-time": "benchmarks.simulated_time",
     "replay-hits": "benchmarks.replay_hits",
+    "consumers": "benchmarks.consumers",
+    "proxy": "benchmarks.proxy",
+    "proxied-restart-loop": "benchmarks.proxied_restart_loop",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

@@ -249,6 +249,30 @@ def read_back(server: ServerProcess, sockets: ExitStack, record_count: int) -> t
         response = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, connection.receive_frame())
         if response.responses[0].partition_responses[0].error_code:
             raise LoadError(f"{response}")
+    return _read_all(server, connection, record_count), record_count
+
+
+def read_synthetic(
+    server: ServerProcess, sockets: ExitStack, record_count: int
+) -> tuple[Cost, int]:
+    """Read records of a synthetic topic, in batches as `read_back` reads them.
+
+    Returns the cost and the number of records.
+    """
+    config = {
+        "log.records": "synthetic",
+        "synthetic.batch.records": str(BATCH_RECORDS),
+        "synthetic.value.size": str(VALUE_BYTES),
+    }
+    create_topics(server.address, [TOPIC], config)
+    connection = sockets.enter_context(UnmeasuredConnection(server.address, RESPONSE_WAIT_S))
+    # The broker makes the values when they are first read.
+    _read_all(server, connection, record_count // 10)
+    return _read_all(server, connection, record_count), record_count
+
+
+def _read_all(server: ServerProcess, connection: UnmeasuredConnection, record_count: int) -> Cost:
+    """Read a partition from its beginning up to a number of records."""
     frame = bytearray(frame_request(fetch_request(TOPIC, _OFFSET_MARK, 0, -1), 0))
     offset_position = frame.index(_LONG.pack(_OFFSET_MARK))
     marker = TOPIC.encode()
@@ -258,7 +282,7 @@ def read_back(server: ServerProcess, sockets: ExitStack, record_count: int) -> t
         _LONG.pack_into(frame, offset_position, offset)
         connection.send(bytes(frame))
         offset = _end_offset(connection.receive_frame(), marker, offset)
-    return clock.stop(), record_count
+    return clock.stop()
 
 
 def _produce_batch() -> Any:

@@ -76,13 +76,19 @@ def ask(connection: RequestConnection, request: Any) -> Any:
     return response
 
 
-def create_topics(address: tuple[str, int], names: Sequence[str]) -> None:
-    """Create topics with one partition each.
+def create_topics(
+    address: tuple[str, int], names: Sequence[str], config: Mapping[str, str] | None = None
+) -> None:
+    """Create topics with one partition each, and a configuration of their own.
 
     Raises:
         LoadError: one of them was refused.
     """
     topic_class = messages.CreateTopicsRequest.CreatableTopic
+    configs = [
+        topic_class.CreatableTopicConfig(version=_CREATE_VERSION, name=key, value=value)
+        for key, value in (config or {}).items()
+    ]
     topics = [
         topic_class(
             version=_CREATE_VERSION,
@@ -90,7 +96,7 @@ def create_topics(address: tuple[str, int], names: Sequence[str]) -> None:
             num_partitions=1,
             replication_factor=1,
             assignments=[],
-            configs=[],
+            configs=configs,
         )
         for name in names
     ]

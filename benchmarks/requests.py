@@ -124,6 +124,7 @@ MEASUREMENTS = (
     _fetch("fetch of a consumer that keeps up", fetch_load.follow, servers=SERVERS[:2]),
     _fetch("fetch of 100 consumers that wait", fetch_load.wait),
     _fetch("read back", fetch_load.read_back, READ_RECORDS),
+    _fetch("read synthetic", fetch_load.read_synthetic, READ_RECORDS, servers=SERVERS[:1]),
     Measurement(
         "requests",
         f"{IDLE_CONNECTIONS} idle connections beside a busy one",

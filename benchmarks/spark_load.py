@@ -30,6 +30,7 @@ from benchmarks.server_process import PROJECT
 from client.resources import Address
 from loadgen.host_info import cpu_us_of
 from loadgen.live.figures import Batch, LiveFigures
+from loadgen.live.priority import Priority
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
@@ -114,9 +115,10 @@ def live_stream(
     warm_up(spark, spec.plan, target)
     storage.create(*spec.folder(RESULTS))
     reader = BatchReader(spec.plan, target)
-    with LiveStream(
-        spark, reader, f"{folder}/results/run=bench", take, failures.append, jvm_pid(spark)
-    ) as stream:
+    is_open = spec.plan.tenants[0].arrival != "closed"
+    priority = Priority(jvm_pid(spark), has_intended_times=is_open)
+    path = f"{folder}/results/run=bench"
+    with LiveStream(spark, reader, path, take, failures.append, priority) as stream:
         yield used
         used["live_behind_s"] = round(-time.monotonic(), 1)
         stream.finish()

@@ -1,6 +1,7 @@
 """Addresses that brokers listen on and advertise."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 PORT_MAX = 65535
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -33,6 +34,14 @@ def parse_listener(text: str) -> tuple[str, Address]:
     if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
         raise ValueError(f"{text!r} is not NAME://HOST:PORT")
     return name, Address(without_brackets(host), int(port))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can connect to `host`, a name or an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def without_brackets(host: str) -> str:

@@ -2,30 +2,22 @@
 
 import argparse
 import asyncio
-import json
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
-from broker.config.broker_config import BrokerConfig
-from broker.config.config_providers import provider_names
 from broker.config.keys import ConfigError
+from broker.option_files import read_config, read_faults, read_snapshot
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
 from broker.server.tls import VALID_DAYS
 from broker.standard_streams import open_missing_streams, terminate_when_stdin_closes
-from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
-from protocol.properties import PropertiesError, parse_properties
 from protocol.suggestions import did_you_mean
-
-if TYPE_CHECKING:  # imported for a file of rules
-    from broker.faults import FaultRule
 
 DESCRIPTION = """\
 A Kafka cluster in one process that real Kafka clients cannot tell from a real one.
@@ -41,6 +33,8 @@ examples:
       Kafka's own broker keys, one by one
   mock-kafka serve --config server.properties
       or from a properties file
+  mock-kafka serve --snapshot setup.json.gz
+      with what a snapshot has, before the first request
 """
 
 SERVE_DESCRIPTION = """\
@@ -53,7 +47,7 @@ listeners, and with --tls, --sasl or -o listeners=... what clients must set:
   security.protocol=SASL_SSL
   ssl.ca.location=FILE
 Logs go to standard error. Exit status: 0 after a signal, 1 when the start
-fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
+fails (a port in use, a bad value, a refused snapshot), 2 for wrong arguments.
 """
 
 SERVE_EPILOG = """\
@@ -98,6 +92,9 @@ NODE_ID_MAX = 1_000_000
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
+_T = TypeVar("_T")
+
+
 def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.ArgumentParser:
     """Return the parser of all subcommands; `environment` has defaults for the options of `serve`.
 
@@ -119,7 +116,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     )
     _add_serve_arguments(command)
     use_variables(command, environment)
-    _add_parent_argument(command)
+    add_parent_argument(command)
     command.set_defaults(parser=command)
     command = commands.add_parser(
         "certs",
@@ -131,7 +128,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     command.add_argument(
         "--host",
         dest="hosts",
-        type=_host,
+        type=host_of,
         action="append",
         metavar="NAME",
         help="name or address of the broker; may be given often"
@@ -158,22 +155,10 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
 
 
 def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--host",
-        type=_host,
-        default="127.0.0.1",
-        help="address to listen on (default: %(default)s)",
-    )
-    command.add_argument(
-        "--advertised-host",
-        type=_host,
-        metavar="HOST",
-        help="host that brokers advertise, for listeners that advertised.listeners does not name"
-        " (default: that of the listener)",
-    )
+    add_shared_arguments(command)
     command.add_argument(
         "--port",
-        type=_port,
+        type=port_of,
         default=9092,
         help="port of the first broker, 0 for free ports; with --brokers the next brokers take the"
         " following ports (default: %(default)s)",
@@ -192,6 +177,35 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="node id of the first broker, like -o node.id=ID (default: 1)",
     )
     command.add_argument(
+        "--sasl",
+        action="store_true",
+        help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
+    )
+    command.add_argument(
+        "--snapshot",
+        type=Path,
+        metavar="FILE",
+        help="snapshot that is loaded before the first request, and by each reset: JSON, perhaps"
+        " compressed by gzip (docs/admin.md)",
+    )
+
+
+def add_shared_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options that the proxy has as well: keys, TLS, the admin port, faults, the log."""
+    command.add_argument(
+        "--host",
+        type=host_of,
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s)",
+    )
+    command.add_argument(
+        "--advertised-host",
+        type=host_of,
+        metavar="HOST",
+        help="host that brokers advertise, for listeners that advertised.listeners does not name"
+        " (default: that of the listener)",
+    )
+    command.add_argument(
         "--config", type=Path, metavar="FILE", help="properties file with Kafka's broker keys"
     )
     command.add_argument(
@@ -206,15 +220,10 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--tls",
         action="store_true",
-        help="have TLS; without ssl.keystore.* with certificates for this run, of the authority"
-        " that the line ssl.ca.location=FILE names",
+        help="have TLS for clients; without ssl.keystore.* with certificates for this run, of the"
+        " authority that the line ssl.ca.location=FILE names",
     )
-    command.add_argument(
-        "--sasl",
-        action="store_true",
-        help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
-    )
-    _add_admin_arguments(command)
+    add_admin_arguments(command)
     command.add_argument(
         "--faults",
         type=Path,
@@ -235,16 +244,17 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
+def add_admin_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of the admin port."""
     command.add_argument(
         "--admin-port",
-        type=_port,
+        type=port_of,
         metavar="PORT",
         help="HTTP port of the admin API; 0 for a free one (default: none)",
     )
     command.add_argument(
         "--admin-host",
-        type=_host,
+        type=host_of,
         default="127.0.0.1",
         metavar="HOST",
         help="address of the admin port (default: %(default)s)",
@@ -258,7 +268,8 @@ def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_parent_argument(command: argparse.ArgumentParser) -> None:
+def add_parent_argument(command: argparse.ArgumentParser) -> None:
+    """Add the option for programs that start this one."""
     command.add_argument(
         "--until-stdin-closes",
         action="store_true",
@@ -277,14 +288,16 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
-def _host(text: str) -> str:
+def host_of(text: str) -> str:
+    """Return a host of the command line without brackets."""
     host = without_brackets(text)
     if not host:
         raise argparse.ArgumentTypeError("the host is empty; 0.0.0.0 means all addresses")
     return host
 
 
-def _port(text: str) -> int:
+def port_of(text: str) -> int:
+    """Return a port of the command line."""
     if not text.isdecimal() or int(text) > PORT_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {PORT_MAX}")
     return int(text)
@@ -302,58 +315,6 @@ def _node_id(text: str) -> int:
     return int(text)
 
 
-def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
-    """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
-
-    `${env:NAME}` in a value is an environment variable, unless `config.providers` names a provider
-    `env`, which then replaces it.
-
-    Raises:
-        ConfigError: the file can't be read, a key is unknown, a value is invalid, or a variable is
-            not set.
-    """
-    values: dict[str, str] = {}
-    if path is not None:
-        try:
-            values = parse_properties(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"cannot read {path}: {error}") from error
-        except PropertiesError as error:
-            raise ConfigError(f"{path}: {error}") from error
-    for word in overrides:
-        key, separator, value = word.partition("=")
-        if not separator or not key.strip():
-            raise ConfigError(f"-o {word}: expected KEY=VALUE")
-        values[key.strip()] = value.strip()
-    try:
-        if "env" not in provider_names(values):
-            values = resolve_all(values, os.environ)
-        return BrokerConfig.from_overrides(values)
-    except EnvironmentVariableError as error:
-        raise ConfigError(str(error)) from error
-
-
-@may_pause
-def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
-    """Return the fault rules of a JSON file; none if there is no file.
-
-    Raises:
-        ConfigError: the file can't be read, or a rule is invalid.
-    """
-    if path is None:
-        return ()
-    from broker.faults import rules_from_json  # noqa: PLC0415 - see ADR 24
-
-    try:
-        return tuple(rules_from_json(json.loads(path.read_bytes())))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:  # of JSON and of rules
-        raise ConfigError(f"{path}: {error}") from error
-
-
 @may_pause
 def serve_options(
     parsed: argparse.Namespace, environment: Mapping[str, str] = NO_VARIABLES
@@ -367,12 +328,14 @@ def serve_options(
     overrides += parsed.overrides
     if parsed.first_node_id is not None:
         overrides = [*overrides, f"node.id={parsed.first_node_id}"]
+    snapshot = read_snapshot(parsed.snapshot)
+    config = read_config(parsed.config, overrides, {} if snapshot is None else snapshot.config)
     return ServeOptions(
         host=parsed.host,
         port=parsed.port,
         advertised_host=parsed.advertised_host,
-        broker_count=parsed.brokers,
-        config=read_config(parsed.config, overrides),
+        broker_count=max(parsed.brokers, 1 if snapshot is None else snapshot.broker_count),
+        config=config,
         log_level=parsed.log_level,
         log_format=parsed.log_format,
         admin_host=parsed.admin_host,
@@ -381,6 +344,7 @@ def serve_options(
         faults=read_faults(parsed.faults),
         has_tls=parsed.tls,
         has_sasl=parsed.sasl,
+        snapshot=snapshot,
     )
 
 
@@ -395,7 +359,7 @@ def main(
     """
     parsed, unknown = build_parser(environment).parse_known_args(arguments)
     if unknown:
-        _refuse_unknown(parsed.parser, unknown)
+        refuse_unknown(parsed.parser, unknown)
     try:
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients, parsed.days)
@@ -403,14 +367,15 @@ def main(
         open_missing_streams()
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
-        _run(serve_options(parsed, environment))
+        run(serve(serve_options(parsed, environment)))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    """Exit because of arguments that a parser does not know."""
     options = [option for action in parser._actions for option in action.option_strings]
     hint = did_you_mean(unknown[0].partition("=")[0], options)
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
@@ -429,11 +394,11 @@ def _make_certificates(
     print(certificates.describe_certificates(folder, files))
 
 
-def _run(options: ServeOptions) -> None:
+def run(serving: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine in an event loop of uvloop, if there is one; return its result."""
     try:
         import uvloop  # noqa: PLC0415 - missing on Windows
     except ImportError:
-        asyncio.run(serve(options))
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(options))
+        return asyncio.run(serving)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(serving)

@@ -9,16 +9,15 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from broker.addresses import LOCAL_HOSTS, Address
+from broker.addresses import LOCAL_HOSTS, Address, is_loopback
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
@@ -42,6 +41,7 @@ from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:  # the import takes longer than the rest of the start
     from broker.faults import FaultRule
+    from broker.http_admin.snapshot_start import FirstSnapshot
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
@@ -100,10 +100,19 @@ class ServeOptions:
     """Whether the listener has TLS, with certificates that are made if the keys name none."""
     has_sasl: bool = False
     """Whether the listener has SASL."""
+    snapshot: "FirstSnapshot | None" = None
+    """What is loaded before the first request, and by each reset."""
 
 
-async def serve(options: ServeOptions) -> None:
+async def serve(
+    options: ServeOptions,
+    start: Callable[[ServeOptions], Awaitable[Server]] | None = None,
+    prepare: Callable[[], Awaitable[None]] | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT.
+
+    `start` returns the server, by default `start_server`; `prepare` runs between its first
+    requests, by default `import_handlers`.
 
     Raises:
         StartError: an address cannot be bound, or a key or a fault rule names a broker that the
@@ -119,13 +128,13 @@ async def serve(options: ServeOptions) -> None:
     config = options.config
     for texts in (config.overrides, *config.overrides_by_broker.values()):
         warn_of_keys(BROKER_KEYS, texts, release_of(config))
-    server = await start_server(options)
+    server = await (start or start_server)(options)
     try:
         server.connections_max = max_connections()
     except OSError as error:
         await server.stop()
         raise StartError(str(error)) from error
-    lines = bootstrap_lines(server.cluster)
+    lines = bootstrap_lines(server)
     admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
     if admin_socket is not None:
         lines.append(f"admin.url={admin_socket.url}")
@@ -139,11 +148,11 @@ async def serve(options: ServeOptions) -> None:
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
     )
     gc.freeze()
-    importing = asyncio.create_task(import_handlers())
+    preparing = asyncio.ensure_future((prepare or import_handlers)())
     log.debug("cluster started", brokers=options.broker_count, addresses=lines)
     await stopped.wait()
     log.debug("cluster stops", connections=len(server.protocols))
-    importing.cancel()
+    preparing.cancel()
     if admin_port is not None:
         await admin_port.stop()
     await server.stop()
@@ -172,7 +181,7 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
     Raises:
         StartError: an address cannot be bound, or a key or a fault rule names a broker that the
             cluster does not have.
-        ConfigError: the configuration of the listeners is invalid.
+        ConfigError: the configuration of the listeners is invalid, or the snapshot is refused.
     """
     broker_count = options.broker_count
     first_id = options.config.first_node_id
@@ -194,41 +203,78 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
     clock_mode = ClockMode(options.config["broker.clock"])
     clock = BrokerClock(clock_mode, options.config["broker.clock.factor"])
     server = Server(cluster, clock, report_bug)
-    with ExitStack() as files:
-        values = {plan.name: first_listener_values(options.config, plan.name) for plan in listeners}
-        if options.has_tls and any(
-            plan.protocol.has_tls and not has_keystore(values[plan.name]) for plan in listeners
-        ):
-            folder = Path(files.enter_context(_certificates_folder()))
-            server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
-            server.certificates.made_keystore = str(server_path)
-        for listener in listeners:
-            has_sasl = listener.protocol.has_sasl
+    for listener in listeners:
+        if listener.protocol.has_sasl:
             for node_id in cluster.brokers:
                 plain_users(options.config, listener.name, node_id)  # may raise ConfigError
-            tokens = await server.token_validator(listener.name) if has_sasl else None
-            tls = server.certificates.load_first(listener)
-            for node_id in options.config.overrides_by_broker:
-                server.certificates.load_own(listener, node_id)
-            to_principal = name_mapper(values[listener.name]["ssl.principal.mapping.rules"])
+    if options.snapshot is not None:
+        options.snapshot.hold_requests(cluster)
+    await open_listeners(server, options, listeners)
+    if options.snapshot is None:
+        await begin_serving(server, options.faults)
+    else:
+        await begin_serving(server, ())
+        await options.snapshot.load(server, clock, options.faults)
+    return server
+
+
+async def begin_serving(server: Server, faults: "tuple[FaultRule, ...]") -> None:
+    """Start the timers of a server, with fault rules that a reset restores.
+
+    Raises:
+        StartError: a rule names what the cluster does not have.
+    """
+    server.start()
+    try:
+        server.dispatcher.faults.add_all(faults, server.clock.now_ms())
+    except ValueError as error:
+        await server.stop()
+        raise StartError(f"--faults: {error}") from error
+    server.first_faults = faults
+
+
+async def open_listeners(
+    server: Server,
+    options: ServeOptions,
+    plans: Sequence[ListenerPlan],
+    *,
+    authenticates: bool = True,
+) -> None:
+    """Bind the listeners of all brokers; make certificates if TLS needs some and has none.
+
+    Without `authenticates` a listener with SASL passes its requests on to who knows the users.
+
+    Raises:
+        StartError: an address cannot be bound.
+        ConfigError: the configuration of the listeners is invalid.
+    """
+    config = options.config
+    with ExitStack() as files:
+        values = {plan.name: first_listener_values(config, plan.name) for plan in plans}
+        if options.has_tls and any(
+            plan.protocol.has_tls and not has_keystore(values[plan.name]) for plan in plans
+        ):
+            folder = Path(files.enter_context(_certificates_folder()))
+            now_ms = server.clock.now_ms()
+            server.ca_path, server_path = _make_certificates(folder, plans, now_ms)
+            server.certificates.made_keystore = str(server_path)
+        for plan in plans:
+            is_sasl = plan.protocol.has_sasl and authenticates
+            tokens = await server.token_validator(plan.name) if is_sasl else None
+            tls = server.certificates.load_first(plan)
+            for node_id in config.overrides_by_broker:
+                server.certificates.load_own(plan, node_id)
+            to_principal = name_mapper(values[plan.name]["ssl.principal.mapping.rules"])
             server.listeners.plans.append(
-                (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal, tokens))
+                (plan, ListenerSecurity(plan.name, is_sasl, tls, to_principal, tokens))
             )
-        for broker in cluster.brokers.values():
+        for broker in server.cluster.brokers.values():
             try:
                 await server.open(broker)
             except ListenError as error:
                 raise StartError(str(error)) from error
             server.certificates.use_own(broker.node_id)
         server.files = files.pop_all()
-    server.start()
-    try:
-        server.dispatcher.faults.add_all(options.faults, server.clock.now_ms())
-    except ValueError as error:
-        await server.stop()
-        raise StartError(f"--faults: {error}") from error
-    server.first_faults = options.faults
-    return server
 
 
 def _certificates_folder() -> "TemporaryDirectory[str]":
@@ -318,18 +364,12 @@ async def serve_admin_port(
             remedy="set broker.admin.token",
         )
     admin = make_admin(server, server.clock)
+    if options.snapshot is not None:
+        options.snapshot.keep(admin)
     allowed_hosts = {"localhost", *options.admin_allowed_hosts}
     port = make_port(admin, token, allowed_hosts, max_admin_connections())
     await port.start(admin_socket.sockets)
     return port
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect to `host`, a name or an address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
@@ -339,14 +379,15 @@ def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
     return Admin, AdminPort
 
 
-def bootstrap_lines(cluster: Cluster) -> list[str]:
+def bootstrap_lines(server: Server) -> list[str]:
     """Return the lines to print when the cluster accepts connections: one for each listener.
 
     The first is `bootstrap.servers=...`, the next ones are `bootstrap.servers.NAME=...`.
     """
     lines: list[str] = []
-    for name in next(iter(cluster.brokers.values())).endpoints:
-        addresses = [address for _broker, address in cluster.addresses(name)]
+    brokers = [server.cluster.brokers[node_id] for node_id in server.bootstrap_ids]
+    for name in brokers[0].endpoints:
+        addresses = [broker.address(name) for broker in brokers]
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
         lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines

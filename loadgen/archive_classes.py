@@ -22,6 +22,7 @@ from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.preparation import CONFIG_KEYS
+from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import ARROW_SCHEMA, SCHEMA
 from loadgen.spark_session import load_session
 
@@ -32,6 +33,8 @@ PLANS = ("mixed-tenants", "exactly-once")
 """Together they have all queries."""
 STORED = ("t", 0, 0, 0, 0, 0, 1, 0, None, None, None)
 """A row of `READ_BACK_SCHEMA`."""
+RECEIVED = (0, "t", 0, "t", 0, 0, 0, 1, 1)
+"""A row of `RECEIPTS_SCHEMA`."""
 END_TIMEOUT_S = 300.0
 MASTER = "local[2]"
 
@@ -104,10 +107,19 @@ def use_what_a_run_uses(spark: "SparkSession", folder: Path) -> None:
     numbers.barrier().mapPartitions(lambda numbers: numbers).collect()
     for name in PLANS:
         plan = load_plan(name)
-        results, read_back = f"{folder}/results-{name}", f"{folder}/read-back-{name}"
-        spark.createDataFrame(rows_of(plan), SCHEMA).write.parquet(results)
-        spark.createDataFrame([STORED], READ_BACK_SCHEMA).write.parquet(read_back)
-        summarise(spark, RunData(plan, target, results, read_back, rows=len(plan.tenants)))
+        paths = {what: f"{folder}/{what}-{name}" for what in ("results", "read-back", "receipts")}
+        spark.createDataFrame(rows_of(plan), SCHEMA).write.parquet(paths["results"])
+        spark.createDataFrame([STORED], READ_BACK_SCHEMA).write.parquet(paths["read-back"])
+        spark.createDataFrame([RECEIVED], RECEIPTS_SCHEMA).write.parquet(paths["receipts"])
+        data = RunData(
+            plan,
+            target,
+            paths["results"],
+            paths["read-back"],
+            rows=len(plan.tenants),
+            receipts_path=paths["receipts"],
+        )
+        summarise(spark, data)
 
 
 def rows_of(plan: Plan) -> list[dict[str, Any]]:

@@ -5,73 +5,23 @@ Time zero is that of the workers, whose progress reports say how far they are.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import partial
-from io import BytesIO
 from types import TracebackType
-from typing import Any, Self
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Self
 
 from loadgen import clock
 from loadgen.admin_port import AdminPort, AdminPortError, NotFoundError
 from loadgen.command_error import CommandError
+from loadgen.fault_rows import FaultRow, write_rows
 from loadgen.plan.faults import Fault
 from loadgen.progress import Progress
 from loadgen.storage import Storage
 
-RECORD = "faults"
-"""The folder of the rows."""
-FILE = "faults.parquet"
 _GATE = "mock-kafka load: never fires"
-_SCHEMA = pa.schema(
-    [
-        ("fault", pa.int32()),
-        ("name", pa.string()),
-        ("action", pa.string()),
-        ("intended_us", pa.int64()),
-        ("has_end", pa.bool_()),
-        ("begun_us", pa.int64()),
-        ("ended_us", pa.int64()),
-        ("broker_clock_ms", pa.int64()),
-        ("rule_id", pa.int64()),
-        ("fired", pa.int64()),
-        ("error", pa.string()),
-    ]
-)
 
 
 class FaultError(CommandError):
     """A fault of the plan cannot be carried out; the message is one line."""
-
-
-@dataclass(slots=True)
-class FaultRow:
-    """What became of a fault; times are µs since the beginning of the measured part."""
-
-    fault: int
-    """The position in the plan."""
-    name: str
-    action: str
-    intended_us: int
-    has_end: bool = True
-    """Whether it is undone: all but a leader that stays where it was moved to."""
-    begun_us: int | None = None
-    """When the port had carried it out. None: it was not."""
-    ended_us: int | None = None
-    """When it was undone. None: it was not."""
-    broker_clock_ms: int | None = None
-    """The clock of the broker when it was carried out."""
-    rule_id: int | None = None
-    fired: int | None = None
-    """How often the rule fired."""
-    error: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return asdict(self)
 
 
 def check_faults(
@@ -189,17 +139,13 @@ class FaultTimeline:
         ]
 
     def write(self, storage: Storage, folder: tuple[str, ...]) -> None:
-        """Write the rows as Parquet.
+        """Write the rows as Parquet, if the plan has faults.
 
         Raises:
             StorageError: they cannot be written.
         """
         if self._faults:
-            data = BytesIO()
-            pq.write_table(
-                pa.Table.from_pylist([row.as_dict() for row in self.rows], _SCHEMA), data
-            )
-            storage.write(data.getvalue(), *folder, FILE)
+            write_rows(storage, folder, self.rows)
 
     def _run(self) -> None:
         steps: list[tuple[float, int, Callable[[int], None]]] = []
@@ -265,16 +211,3 @@ class FaultTimeline:
         cut_off = port.stop_broker if fault.stop_broker is not None else port.isolate_broker
         cut_off(cut.broker, elect=cut.elect)
         return partial(port.start_broker, cut.broker)
-
-
-def read_rows(storage: Storage, folder: tuple[str, ...]) -> list[FaultRow]:
-    """Return the rows of a run; none if its driver died or its plan has no faults.
-
-    Raises:
-        StorageError: they cannot be read.
-    """
-    with suppress(OSError):
-        if storage.has(*folder, FILE):
-            table = pq.read_table(pa.BufferReader(storage.read(*folder, FILE)))
-            return [FaultRow(**row) for row in table.to_pylist()]
-    return []

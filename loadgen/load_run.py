@@ -19,7 +19,7 @@ from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
 from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
-from loadgen.fault_timeline import RECORD as FAULTS
+from loadgen.fault_rows import RECORD as FAULTS
 from loadgen.fault_timeline import FaultTimeline, check_faults
 from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
@@ -34,7 +34,7 @@ from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import open_files_needed, prepare, slots_error
 from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
-from loadgen.run_record import RunRecord
+from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.session_start import SessionStart
 from loadgen.spark_session import (
     concurrent_tasks_max,
@@ -54,6 +54,7 @@ from protocol.environment import EnvironmentVariableError, resolve_environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from loadgen.analysis.summary import Summarised
     from loadgen.live.live_run import LiveRun
 
 
@@ -193,7 +194,7 @@ def run_plan(
             live = _live_run(options, spark, workers, console)
             if live is not None:
                 until_written.callback(live.close)
-            at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
+            at = started.strftime(STARTED_FORMAT)
             record = RunRecord(run_id, plan, target, servers, master_of(options), at, workers)
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
@@ -201,24 +202,24 @@ def run_plan(
             if ends_session:
                 end_python_jobs(spark)
             with phases.measured("summary"):
-                summary = summary_of_run(spark, storage, record)
+                summarised = summary_of_run(spark, storage, record)
             if live is not None:
-                live.finish(summary)
+                live.finish(summarised.summary)
             start.close()
         with phases.measured("report"):
-            _write_or_say_why_not(summary, record, storage, phases)
-    return summary, storage
+            _write_or_say_why_not(summarised, record, storage, phases)
+    return summarised.summary, storage
 
 
 def _write_or_say_why_not(
-    summary: dict[str, Any], record: RunRecord, storage: Storage, phases: Phases
+    summarised: "Summarised", record: RunRecord, storage: Storage, phases: Phases
 ) -> None:
     """Write the outputs; if that fails, the figures of the run are shown all the same."""
     try:
-        write_outputs(summary, record, storage, phases)
+        write_outputs(summarised, record, storage, phases)
     except StorageError as error:
-        summary["is_complete"] = False
-        summary["abort_reasons"].append(str(error))
+        summarised.summary["is_complete"] = False
+        summarised.summary["abort_reasons"].append(str(error))
 
 
 def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextManager[OwnBroker]:

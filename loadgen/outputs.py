@@ -3,31 +3,38 @@
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from loadgen import host_info, terminal
+from loadgen.analysis.benchmark_result import benchmark_result
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.histogram_files import histogram_files
 from loadgen.analysis.tables import as_csv
-from loadgen.fault_timeline import RECORD as FAULTS
-from loadgen.fault_timeline import read_rows
+from loadgen.fault_rows import RECORD as FAULTS
+from loadgen.fault_rows import read_rows
 from loadgen.phases import Phases
 from loadgen.plan.plan import RECORDS
 from loadgen.plan.redaction import without_passwords
+from loadgen.receipts import RECEIPTS
 from loadgen.rows import RESULTS
-from loadgen.run_record import RunRecord
+from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD, ended_us, missing_in, read_reports, rows_in, summary_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from loadgen.analysis.summary import Summarised
+
 OK, FAILED, INVALID = 0, 1, 3
+BENCHMARK_FILE = "openmessaging.json"
 
 
-def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -> dict[str, Any]:
-    """Return the content of `summary.json` for a run whose rows are in the storage.
+def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -> "Summarised":
+    """Return the content of `summary.json` for a run whose rows are in the storage, and histograms.
 
     It names what is missing. A record that the plan does not keep is removed.
     """
@@ -39,6 +46,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
     reasons = [*record.reasons, *missing]
     end_us = ended_us(reports) or 0
     read_back_path = storage.of(*record.folder("read-back")) if record.has_read_back else None
+    has_receipts = storage.has(*record.folder(RECEIPTS))
     data = RunData(
         plan,
         record.target,
@@ -48,9 +56,11 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         record.shadow_report,
         record.offsets,
         rows_in(reports, record.workers),
+        storage.of(*record.folder(RECEIPTS)) if has_receipts else None,
         read_rows(storage, record.folder(FAULTS)),
     )
-    summary = summarise(spark, data)
+    summarised = summarise(spark, data)
+    summary = summarised.summary
     by_worker = summary_of(reports)
     summary["workers"] = [row | by_worker.get(row["worker"], {}) for row in summary["workers"]]
     cpu_us = sum(worker["cpu_us"] for worker in summary["workers"])
@@ -67,7 +77,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
     summary["missing"] = missing
     for name in set(RECORDS) - set(plan.record):
         storage.remove(*record.folder(name))
-    return summary | {
+    summary |= {
         "plan": plan.name,
         "run_id": record.run_id,
         "started": record.started,
@@ -78,12 +88,13 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         "target": record.servers,
         "unsupported_quotas": record.target.unknown_quotas,
     }
+    return summarised
 
 
 def write_outputs(
-    summary: dict[str, Any], record: RunRecord, storage: Storage, phases: Phases | None = None
+    summarised: "Summarised", record: RunRecord, storage: Storage, phases: Phases | None = None
 ) -> None:
-    """Write the summary, with the phases so far, then the report with its charts.
+    """Write the summary, with the phases so far, then the report with its charts and histograms.
 
     Raises:
         StorageError: they cannot be written.
@@ -91,23 +102,40 @@ def write_outputs(
     from loadgen.analysis.charts import draw  # noqa: PLC0415 - slow to import
     from loadgen.analysis.report import render  # noqa: PLC0415
 
+    summary = summarised.summary
     summary["phases"] = phases.as_rows() if phases is not None else []
     text = json.dumps(summary, indent=1, ensure_ascii=False)
     storage.write(f"{text}\n".encode(), "summary.json")
     charts = draw(summary, record.plan, record.target.config)
-    storage.create("charts")
-    for stale in storage.names("charts"):
-        storage.remove("charts", stale)
-    for name, svg in charts.items():
-        storage.write(svg.encode(), "charts", f"{name}.svg")
-    storage.create("tables")
-    for stale in storage.names("tables"):
-        storage.remove("tables", stale)
-    for name, content in as_csv(summary).items():
-        storage.write(content, "tables", f"{name}.csv")
+    _replace_folder(
+        storage, "charts", {f"{name}.svg": svg.encode() for name, svg in charts.items()}
+    )
+    tables = as_csv(summary)
+    _replace_folder(storage, "tables", {f"{name}.csv": tables[name] for name in tables})
+    began_epoch_s = (
+        datetime.strptime(record.started, STARTED_FORMAT).replace(tzinfo=UTC).timestamp()
+    )
+    histograms = histogram_files(summarised.measured, record.plan, began_epoch_s)
+    result = benchmark_result(summary, summarised.measured, summarised.cells, record.plan)
+    files = {name: text.encode() for name, text in histograms.items()}
+    files[BENCHMARK_FILE] = f"{json.dumps(result, indent=1)}\n".encode()
+    _replace_folder(storage, "histograms", files)
     plan_text = without_passwords(record.plan.text)
     storage.write(render(summary, charts, plan_text).encode(), "report.html")
     storage.write(plan_text.encode(), "plan.yaml")
+
+
+def _replace_folder(storage: Storage, folder: str, files: Mapping[str, bytes]) -> None:
+    """Write the files of a folder, which has no others afterwards.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    storage.create(folder)
+    for stale in storage.names(folder):
+        storage.remove(folder, stale)
+    for name, content in files.items():
+        storage.write(content, folder, name)
 
 
 def print_outputs(summary: Mapping[str, Any], storage: Storage) -> None:

@@ -8,7 +8,7 @@ import argparse
 import re
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         prog="mock-kafka load pack",
         description="Pack what the workers of a Spark cluster need into one archive.",
     )
-    parser.add_argument("archive", metavar="FILE.tar.gz", type=_archive_path)
+    parser.add_argument("archive", metavar="FILE.tar.gz", type=archive_path)
     archive = parser.parse_args(arguments).archive
     write_archive(archive)
     console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
@@ -67,7 +67,12 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _archive_path(text: str) -> Path:
+def archive_path(text: str) -> Path:
+    """Return the path of an archive.
+
+    Raises:
+        argparse.ArgumentTypeError: its name is that of another kind of file.
+    """
     if not text.endswith((".tar.gz", ".tgz")):
         raise argparse.ArgumentTypeError(f"{text!r} does not end in .tar.gz or .tgz")
     return Path(text)
@@ -89,16 +94,21 @@ def session_settings(archive: Path | None) -> dict[str, str]:
     }
 
 
-def write_archive(archive: Path) -> None:
+def write_archive(archive: Path, contents: Mapping[str, Path] | None = None) -> None:
     """Write the archive, or nothing.
+
+    Args:
+        archive: the file.
+        contents: the files by their names in it, by default those of `files_for_workers`.
 
     Raises:
         PackError: a package is not installed here, or the archive cannot be written.
     """
     incomplete = archive.with_name(f"{archive.name}.incomplete")
+    found = files_for_workers() if contents is None else contents
     try:
         with tarfile.open(incomplete, "w:gz", compresslevel=_COMPRESSION_LEVEL) as files:
-            for name, file in sorted(files_for_workers().items()):
+            for name, file in sorted(found.items()):
                 files.add(file, name, recursive=False)
         incomplete.replace(archive)
     except OSError as error:
@@ -113,28 +123,42 @@ def files_for_workers() -> Mapping[str, Path]:
     Raises:
         PackError: mock-kafka or what it requires is not installed here.
     """
-    files = _files_of(DISTRIBUTION, EXTRA) | _files_of(FOR_HDFS, is_needed=False)
-    if not any(name.endswith("loadgen/__init__.py") for name in files):
-        files |= _source_files() | _files_of(_SOURCE_REQUIREMENT)
+    files = files_of(DISTRIBUTION, EXTRA) | files_of(FOR_HDFS, is_needed=False)
+    if not has_our_packages(files):
+        files |= source_files(_SOURCE_PACKAGES) | files_of(_SOURCE_REQUIREMENT)
     return files
 
 
-def _files_of(name: str, *extras: str, is_needed: bool = True) -> dict[str, Path]:
-    """Return the files of a distribution and of all that it requires."""
+def has_our_packages(files: Mapping[str, Path]) -> bool:
+    """Return whether mock-kafka itself is among the files: not if its installation is editable."""
+    return any(name.endswith("loadgen/__init__.py") for name in files)
+
+
+def files_of(
+    name: str,
+    *extras: str,
+    is_needed: bool = True,
+    left_out: Collection[str] = PROVIDED_BY_SPARK | NOT_FOR_WORKERS,
+) -> dict[str, Path]:
+    """Return the files of a distribution and of all that it requires, without some.
+
+    Raises:
+        PackError: one of them is needed and not installed here.
+    """
     return {
         str(file): path
-        for packed in _distributions(name, frozenset(extras), is_needed=is_needed)
+        for packed in _distributions(name, frozenset(extras), left_out, is_needed=is_needed)
         for file in packed.files or ()
         if _is_packed(file) and (path := Path(str(file.locate()))).is_file()
     }
 
 
-def _source_files() -> dict[str, Path]:
+def source_files(packages: Iterable[str]) -> dict[str, Path]:
     """Return our files of an editable installation, whose metadata do not name them."""
     root = Path(loadgen.__file__).parent.parent
     return {
         str(path.relative_to(root)): path
-        for package in _SOURCE_PACKAGES
+        for package in packages
         for path in (root / package).rglob("*")
         if path.is_file() and _is_packed(PurePosixPath(path.relative_to(root)))
     }
@@ -145,8 +169,10 @@ def _is_packed(name: PurePosixPath) -> bool:
     return not is_editable and not {"..", "__pycache__", "tests"} & set(name.parts)
 
 
-def _distributions(name: str, extras: frozenset[str], *, is_needed: bool) -> Iterator[Distribution]:
-    """Yield a distribution and all that workers need of what it requires.
+def _distributions(
+    name: str, extras: frozenset[str], left_out: Collection[str], *, is_needed: bool
+) -> Iterator[Distribution]:
+    """Yield a distribution and all that it requires, without some.
 
     Raises:
         PackError: one of them is needed and not installed here.
@@ -165,11 +191,11 @@ def _distributions(name: str, extras: frozenset[str], *, is_needed: bool) -> Ite
                 raise PackError(f"{name} is not installed here") from error
             continue  # for HDFS, or its requirement has a condition, such as another system
         yield installed
-        requirements += _requirements(installed, extras)
+        requirements += _requirements(installed, extras, left_out)
 
 
 def _requirements(
-    installed: Distribution, extras: frozenset[str]
+    installed: Distribution, extras: frozenset[str], left_out: Collection[str]
 ) -> Iterator[tuple[str, frozenset[str], bool]]:
     """Yield name, extras and whether it is needed here of what a distribution requires."""
     for requirement in installed.requires or ():
@@ -179,7 +205,7 @@ def _requirements(
         if match is None or (extra is not None and extra[1] not in extras):
             continue
         name = re.sub(r"[-_.]+", "-", match[1]).lower()
-        if name in PROVIDED_BY_SPARK | NOT_FOR_WORKERS:
+        if name in left_out:
             continue
         more = frozenset(part.strip() for part in (match[2] or "").split(",") if part.strip())
         yield name, more, not _EXTRA_MARKER.sub("", marker).strip(" ()")

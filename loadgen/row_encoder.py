@@ -39,7 +39,11 @@ TEXTS = [field.name for field in ARROW_SCHEMA if field.type == pa.string()]
 
 
 class RowEncoder:
-    """Makes Arrow batches of chunks."""
+    """Makes Arrow batches of chunks.
+
+    Attributes:
+        zero_us: the common time zero on this worker's clock.
+    """
 
     def __init__(
         self, worker: int, zero_us: int, tenants: Sequence[Any], owners: Sequence[int]
@@ -52,7 +56,7 @@ class RowEncoder:
             tenants: the plan's tenants, for names and users.
             owners: the index of each client's tenant.
         """
-        self._worker, self._zero_us = worker, zero_us
+        self._worker, self.zero_us = worker, zero_us
         self._tenant_of = np.array(owners, np.int32)
         self._names = [tenant.name for tenant in tenants]
         self._users = [tenant.principal for tenant in tenants]
@@ -88,7 +92,7 @@ class RowEncoder:
             "error_code": _where(part["error_code"], part["status"] != Status.RESPONDED),
         }
         for name in ("intended_us", "submitted_us", "sent_us", "response_us"):
-            columns[name] = _where(part[name] - self._zero_us, part[name] == NONE)
+            columns[name] = _where(part[name] - self.zero_us, part[name] == NONE)
         for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
             columns[name] = _where(part[name], part[name] < 0)
         return pa.RecordBatch.from_arrays(

@@ -14,6 +14,7 @@ from loadgen.rows import RESULTS
 from loadgen.storage import Storage, StorageError
 
 FILE = "_run.json"
+STARTED_FORMAT = "%Y-%m-%d %H:%M:%S UTC"
 UNFINISHED = "the driver ended before the run was complete"
 
 

@@ -27,10 +27,10 @@ def main(arguments: Sequence[str]) -> int:
         with load_session(options.master, Path(folder)) as spark:
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
             record = read_record(storage, options.run or _latest(storage))
-            summary = summary_of_run(spark, storage, record)
-        write_outputs(summary, record, storage)
-    print_outputs(summary, storage)
-    return exit_status_of(summary, Console(stderr=True))
+            summarised = summary_of_run(spark, storage, record)
+        write_outputs(summarised, record, storage)
+    print_outputs(summarised.summary, storage)
+    return exit_status_of(summarised.summary, Console(stderr=True))
 
 
 def _latest(storage: Storage) -> str:

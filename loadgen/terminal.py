@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from loadgen.analysis.measures import RESPONSE, measure_label
 from loadgen.plan.plan import Plan
 from loadgen.plan.schedule import event_counts
 from loadgen.progress import Progress, RateMeter
@@ -61,19 +62,37 @@ def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], 
         yield update
 
 
+_PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
+
+
 def _latencies(summary: Mapping[str, Any]) -> Table:
-    names = ("p50", "p90", "p99", "p99.9", "max")
+    """Return what each tenant waited for; below it the other measures of its batches."""
+    names = (*_PERCENTILES, "max")
     table = Table("tenant", "events", *(f"{name} ms" for name in names), "records/s", "MB/s")
     for tenant in summary["tenants"]:
-        times_us = [*(tenant["response_us"] or [None] * 4), tenant["response_max_us"]]
+        times_us = [
+            *(tenant["response_us"] or [None] * len(_PERCENTILES)),
+            tenant["response_max_us"],
+        ]
         table.add_row(
             escape(tenant["tenant"]),
             f"{tenant['events']:,}",
-            *("-" if time_us is None else f"{time_us / 1000:,.2f}" for time_us in times_us),
+            *map(_ms, times_us),
             f"{tenant['records_per_s']:,.0f}",
             f"{tenant['mb_per_s']:,.2f}",
         )
+        for row in summary["latencies"]:
+            if row["tenant"] == tenant["tenant"] and row["measure"] != RESPONSE:
+                table.add_row(
+                    f"  {escape(measure_label(row))}",
+                    f"{row['count']:,}",
+                    *(_ms(row[f"{name.replace('.', '')}_us"]) for name in names),
+                )
     return table
+
+
+def _ms(time_us: float | None) -> str:
+    return "-" if time_us is None else f"{time_us / 1000:,.2f}"
 
 
 def print_summary(summary: Mapping[str, Any], report: str, console: Console) -> None:

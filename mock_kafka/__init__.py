@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import InFlightRecords as InFlightRecords
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
-    from mock_kafka.methods import DEFAULT as DEFAULT
+    from mock_kafka.proxy import KafkaProxy as KafkaProxy
+    from mock_kafka.quota_methods import DEFAULT as DEFAULT
     from mock_kafka.simulated_world import SimulatedWorld as SimulatedWorld
     from mock_kafka.simulated_world import SimulationResult as SimulationResult
     from mock_kafka.simulated_world import simulate as simulate
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from simulation.network_conditions import NetworkConditions as NetworkConditions
 
 _MODULES = {
-    "DEFAULT": "methods",
+    "DEFAULT": "quota_methods",
     "ConfigValue": "config_value",
     "Acl": "acl_views",
     "AclDecision": "acl_views",
@@ -71,6 +72,7 @@ _MODULES = {
     "GroupMember": "group_views",
     "GroupOffset": "group_views",
     "InFlightRecords": "group_views",
+    "KafkaProxy": "proxy",
     "Metric": "views",
     "MockKafka": "cluster",
     "NetworkConditions": "simulated_world",

@@ -11,6 +11,7 @@ from typing import Any
 from mock_kafka.control import Control, ControlError
 from mock_kafka.health import wait_until_healthy
 from mock_kafka.problem_words import command_words
+from mock_kafka.snapshot_methods import snapshot_document
 from mock_kafka.views import request_of
 
 DEFAULT_PORT = "9099"
@@ -23,7 +24,7 @@ DESCRIPTIONS = {
     "faults": "Show or change the fault rules of a running cluster.",
     "health": "Exit with 0 when the cluster serves, and with 1 otherwise.",
     "requests": "Show past requests of a running cluster, or write them to a file.",
-    "snapshot": "Save the setup of a running cluster to a file, or load it.",
+    "snapshot": "Save the state of a running cluster to a file, or load it.",
 }
 
 EPILOG = f"""\
@@ -155,10 +156,12 @@ def _add_snapshot(actions: Any) -> None:
     save = actions.add_parser("save", help="write the setup of the cluster to a file")
     save.add_argument("file", type=Path)
     save.add_argument("--without-records", action="store_true")
+    save.add_argument("--batches", action="store_true", help="all records as stored batches")
     load = actions.add_parser("load", help="reset the cluster and load a file")
     load.add_argument("file", type=Path)
     load.add_argument("--keep", action="store_true", help="load it again at each reset")
     load.add_argument("--at-once", action="store_true", help="allow fault rules that act at once")
+    load.add_argument("--cluster-id", action="store_true", help="take the id of the cluster, too")
 
 
 _PARSERS = {
@@ -247,10 +250,14 @@ def _run_requests(control: Control, options: argparse.Namespace) -> None:
 
 def _run_snapshot(control: Control, options: argparse.Namespace) -> None:
     if options.action == "save":
-        query = {"records": not options.without_records}
+        query = {"records": not options.without_records, "batches": options.batches}
         document = control.ask("GET", "/v1/snapshot", query=query)
         options.file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     else:
-        document = json.loads(options.file.read_bytes())
-        query = {"keep": options.keep, "at_once": options.at_once}
+        document = snapshot_document(options.file)
+        query = {
+            "keep": options.keep,
+            "at_once": options.at_once,
+            "cluster_id": options.cluster_id,
+        }
         control.ask("PUT", "/v1/snapshot", document, query=query)

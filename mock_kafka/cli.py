@@ -16,6 +16,12 @@ def _serve(arguments: Sequence[str]) -> int:
     return main(arguments, os.environ)
 
 
+def _proxy(arguments: Sequence[str]) -> int:
+    from proxy.__main__ import main  # noqa: PLC0415
+
+    return main(arguments[1:], os.environ)
+
+
 def _certs(arguments: Sequence[str]) -> int:
     from broker.__main__ import main  # noqa: PLC0415
 
@@ -46,6 +52,12 @@ def _groups(arguments: Sequence[str]) -> int:
 
 def _acls(arguments: Sequence[str]) -> int:
     from client.tools.acls import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
+def _record(arguments: Sequence[str]) -> int:
+    from proxy.recording.command import main  # noqa: PLC0415
 
     return main(arguments[1:])
 
@@ -89,11 +101,13 @@ def _completion(arguments: Sequence[str]) -> int:
 
 COMMANDS = {
     "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
+    "proxy": (_proxy, "serve in front of another Kafka cluster, with faults and a journal"),
     "certs": (_certs, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter, delete and compact topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
     "acls": (_acls, "add, remove and list the rules of access control lists"),
+    "record": (_record, "write what a Kafka cluster has to a file, with scrubbed records"),
     "faults": (_admin, "list, add and remove the fault rules of a running cluster"),
     "requests": (_admin, "list past requests, or write them to a file for Wireshark"),
     "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
@@ -124,6 +138,8 @@ examples:
       one broker on 127.0.0.1:9092
   mock-kafka serve --port 0 --brokers 3 -o num.partitions=6
       three brokers on free ports, which the first line of output lists
+  mock-kafka proxy --to kafka:9092 --port 9192 --admin-port 9099
+      faults, throttles and past requests of clients of a real cluster
   mock-kafka certs --out certificates --client CN=alice
       keys and certificates for a TLS listener and its clients, and the settings
   mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders
@@ -135,6 +151,8 @@ examples:
       like kafka-consumer-groups.sh and kafka-share-groups.sh
   mock-kafka acls --bootstrap-server 127.0.0.1:9092 --list
       like kafka-acls.sh
+  mock-kafka record --from localhost:9092 --out world.mk --scrub scrub.yaml
+      for MockKafka(snapshot="world.mk"): a copy of a cluster without its secrets
   mock-kafka faults add '{{"api": "Produce", "drop": "before_response", "times": 1}}'
   mock-kafka requests list --api Produce
   mock-kafka clock advance 3600
@@ -154,7 +172,12 @@ examples:
       in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
-EXTRAS = {"atlas": "analysis", "completion": "completion", "scenario": "scenarios"}
+EXTRAS = {
+    "atlas": "analysis",
+    "completion": "completion",
+    "record": "recording",
+    "scenario": "scenarios",
+}
 """The extra that a command needs; `mock-kafka load` has one for each subcommand."""
 
 USAGE_ERROR = 2

@@ -24,7 +24,7 @@ from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods
 from mock_kafka.near_names import did_you_mean
 from mock_kafka.printed_lines import BOOTSTRAP_SERVERS, CA_LOCATION, SECURITY_PROTOCOL
-from mock_kafka.snapshot_methods import Snapshot
+from mock_kafka.snapshot_methods import Snapshot, snapshot_file
 from mock_kafka.threads import finish_in_thread
 
 if TYPE_CHECKING:  # imports the broker
@@ -36,6 +36,8 @@ __tracebackhide__ = True  # pytest shows the line of the caller
 AUTHORIZER = "acl"
 """Short for Kafka's StandardAuthorizer."""
 START_TIMEOUT_S = 15.0
+LOAD_TIMEOUT_S = 60.0
+"""How long a start with a snapshot may take."""
 STOP_TIMEOUT_S = 5.0
 
 
@@ -95,7 +97,10 @@ class MockKafka(ClusterMethods):
             users: have clients authenticate with SASL, as one of these users: passwords by name.
                 `client_settings` has what a client needs for both.
             snapshot: the setup of the start, which a reset restores: what the method `snapshot`
-                returned, or the path of its JSON file. Needs an admin port.
+                returned, or the path of its JSON file. It is loaded before the first request, with
+                its cluster id unless `config` has one. With a recording of another cluster
+                (docs/recorded-worlds.md) the cluster has as many brokers, and is of the same
+                release; its access control lists need `acls`.
             command: how to start `mock-kafka`, if it is installed in another environment, such as
                 `["/opt/mock-kafka/bin/mock-kafka"]`. By default the variable MOCK_KAFKA_COMMAND,
                 then this environment, then the PATH.
@@ -117,10 +122,8 @@ class MockKafka(ClusterMethods):
             self.config["audit.enable"] = True
         if acls:
             self.config.setdefault("authorizer.class.name", AUTHORIZER)
-        self.host = host
-        self.port = port
-        self.log_level = log_level
-        self.admin_port = admin_port
+        self.host, self.port = host, port
+        self.log_level, self.admin_port = log_level, admin_port
         self.in_process = in_process
         self.faults_at_start = faults
         self.snapshot_at_start = snapshot
@@ -254,30 +257,27 @@ class MockKafka(ClusterMethods):
         """Start the cluster; return when it accepts connections.
 
         Raises:
-            StartError: the cluster did not start; the message has the broker's error.
-            ControlError: the snapshot is refused.
+            StartError: the cluster did not start, or refuses the snapshot; the message has the
+                broker's error.
             RuntimeError: it was started already.
         """
         if self._process is not None:
             raise RuntimeError(f"{self!r} was started already")
+        timeout_s = START_TIMEOUT_S if self.snapshot_at_start is None else LOAD_TIMEOUT_S
         with ExitStack() as files:
             arguments = self._arguments(files)
             if self.in_process:
                 from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
 
-                self._process = BrokerThread(arguments, START_TIMEOUT_S)
+                self._process = BrokerThread(arguments, timeout_s)
             else:
                 command = broker_command(self.command)
-                self._process = BrokerProcess(arguments, START_TIMEOUT_S, command)
+                self._process = BrokerProcess(arguments, timeout_s, command)
         if self.admin_port is not None:
             token = self.config.get("broker.admin.token")
             self._control = Control(self._process.admin_url, None if token is None else str(token))
-        if self.snapshot_at_start is not None:
-            try:
-                self.load_snapshot(self.snapshot_at_start, keep=True, at_once=True)
-            except BaseException:
-                self.stop()
-                raise
+        if self.snapshot_at_start is not None:  # a recording has its number of brokers
+            self.brokers = len(self.bootstrap_servers_list)
         return self
 
     def stop(self) -> None:
@@ -381,6 +381,9 @@ class MockKafka(ClusterMethods):
         if self.faults_at_start is not None:
             rules_path = files.enter_context(rules_file(self.faults_at_start))
             arguments += ["--faults", str(rules_path)]
+        if self.snapshot_at_start is not None:
+            snapshot_path = files.enter_context(snapshot_file(self.snapshot_at_start))
+            arguments += ["--snapshot", str(snapshot_path)]
         if self.config:
             texts = {key: config_text(value) for key, value in self.config.items()}
             arguments += ["--config", str(files.enter_context(config_file(texts)))]

@@ -72,6 +72,10 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
     """Return a command's own parser, which completes names that it does not list as choices."""
     if command in {"serve", "certs"}:
         parser = _broker_parser(command)
+    elif command == "proxy":
+        from proxy.cli import build_parser as proxy_parser  # noqa: PLC0415
+
+        parser = _with_keys(proxy_parser())
     elif command in {"acls", "configs", "groups", "topics"}:
         parser = _tool_parser(command)
     elif command == "load":
@@ -95,6 +99,10 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
         from mock_kafka.explore_command import build_parser as explore_parser  # noqa: PLC0415
 
         parser = explore_parser()
+    elif command == "record":
+        from proxy.recording.command import build_parser as record_parser  # noqa: PLC0415
+
+        parser = record_parser()
     elif command == "completion":
         parser = build_parser()
     else:
@@ -106,15 +114,20 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
 
 def _broker_parser(command: str) -> argparse.ArgumentParser:
     from broker.cli import build_parser as broker_parser  # noqa: PLC0415
-    from broker.config.broker_config import BROKER_KEYS  # noqa: PLC0415
 
     required = {"certs": ["--out", "."], "serve": []}
     parser: argparse.ArgumentParser = (
         broker_parser().parse_args([command, *required[command]]).parser
     )
-    if command == "serve":
-        keys = {f"{name}=": key.doc or "" for name, key in BROKER_KEYS.items()}
-        _complete_with(parser, "overrides", keys)
+    return _with_keys(parser) if command == "serve" else parser
+
+
+def _with_keys(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Complete the keys of `-o`."""
+    from broker.config.broker_config import BROKER_KEYS  # noqa: PLC0415
+
+    keys = {f"{name}=": key.doc or "" for name, key in BROKER_KEYS.items()}
+    _complete_with(parser, "overrides", keys)
     return parser
 
 

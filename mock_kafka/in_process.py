@@ -112,7 +112,7 @@ class BrokerThread(PrintedLines):
 
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         self._server = server = await start_server(options)
-        lines = bootstrap_lines(server.cluster)
+        lines = bootstrap_lines(server)
         admin_port = None
         try:
             admin_socket = None

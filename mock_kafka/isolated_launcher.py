@@ -54,14 +54,18 @@ class _SiteOnDemand:
 
 
 def main() -> None:
-    """Run the broker with the arguments of the command line."""
+    """Run the broker, or the proxy, with the arguments of the command line."""
     sys.meta_path.insert(0, _OwnPackages)
     sys.meta_path.append(_SiteOnDemand)
     known = os.environ.get(PATH_VARIABLE, "").split(os.pathsep)
     # Libraries of the environment come before modules of the user that have their names.
     known.sort(key=lambda folder: os.path.basename(folder) not in _LIBRARY_FOLDERS)
     sys.path += [folder for folder in known if folder and folder not in sys.path]
-    from broker.__main__ import main as broker_main  # noqa: PLC0415 - needs the lines above
+    if sys.argv[1:2] == ["proxy"]:
+        from proxy.__main__ import main as proxy_main  # noqa: PLC0415 - needs the lines above
+
+        sys.exit(proxy_main(sys.argv[2:]))
+    from broker.__main__ import main as broker_main  # noqa: PLC0415 - the same
 
     sys.exit(broker_main())
 

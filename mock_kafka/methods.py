@@ -1,42 +1,37 @@
 """The methods of a running cluster: control it, and query its state."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from enum import Enum
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mock_kafka.acl_methods import AclMethods
-from mock_kafka.arguments import ClockMode, Ports, QuotaValues, RequestFilter
+from mock_kafka.arguments import ClockMode, Ports
 from mock_kafka.config_value import ConfigValue, config_text
-from mock_kafka.control import WAIT_MARGIN_S, Control
+from mock_kafka.control import Control
 from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.group_methods import GroupMethods
+from mock_kafka.quota_methods import QuotaMethods
+from mock_kafka.request_methods import RequestMethods
 from mock_kafka.snapshot_methods import SnapshotMethods
 from mock_kafka.topic_methods import TopicMethods
 
 if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
     from mock_kafka.audit import AuditReport
-    from mock_kafka.views import Metric, Request, ShadowCount, Transaction
+    from mock_kafka.views import Transaction
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
-_REQUESTS_MAX = 10_000
 
-
-class Default(Enum):
-    """The default entity of a type, for `quota`."""
-
-    DEFAULT = "default"
-
-
-DEFAULT = Default.DEFAULT
-"""`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
-
-
-class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
+class ClusterMethods(
+    AclMethods,
+    FaultMethods,
+    GroupMethods,
+    QuotaMethods,
+    RequestMethods,
+    SnapshotMethods,
+    TopicMethods,
+):
     """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
     All raise `ControlError` with the reason if the cluster refuses the request, and
@@ -152,51 +147,6 @@ class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, To
         path = f"/v1/groups/{quote(group, safe='')}/coordinator"
         self.control.ask("PUT", path, {"broker": broker})
 
-    # Quotas --------------------------------------------------------------------------------
-
-    def quota(
-        self,
-        *,
-        user: str | Default | None = None,
-        client_id: str | Default | None = None,
-        ip: str | Default | None = None,
-        shadow: bool | None = None,
-        **values: Unpack[QuotaValues],
-    ) -> None:
-        """Set quotas of a user, a client id, both, or an IP address; None removes a quota.
-
-        They apply from the next request on. Without SASL the user is `ANONYMOUS`. With
-        `shadow=True` they are evaluated for `shadow_report` and not enforced, until `shadow=False`.
-        With None their mode does not change.
-        """
-        named = {"user": user, "client-id": client_id, "ip": ip}
-        entity = {
-            kind: None if name is DEFAULT else name
-            for kind, name in named.items()
-            if name is not None
-        }
-        body = {"entity": entity, "values": values, "shadow": shadow}
-        self.control.ask("PUT", "/v1/quotas", body)
-
-    def shadow_report(self) -> "list[ShadowCount]":
-        """Return which clients quotas in shadow mode would have throttled in the last hour.
-
-        `quota(..., shadow=True)` puts single quotas into shadow mode, the broker key
-        `client.quota.shadow` all of them.
-        """
-        from mock_kafka.views import shadow_count_of  # noqa: PLC0415 - see `BrokerProcess`
-
-        return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
-
-    def metrics(self) -> "list[Metric]":
-        """Return rates, tokens and throttle times of clients with quotas, under Kafka's names.
-
-        `/metrics` at `admin_url` has the same for Prometheus.
-        """
-        from mock_kafka.views import metric_of  # noqa: PLC0415 - see `BrokerProcess`
-
-        return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
-
     # Transactions --------------------------------------------------------------------------
 
     def transactions(self) -> "list[Transaction]":
@@ -227,99 +177,6 @@ class ClusterMethods(AclMethods, FaultMethods, GroupMethods, SnapshotMethods, To
             ControlError: there is no such transactional id, or it has a transaction.
         """
         self.control.ask("DELETE", f"/v1/transactions/{quote(transactional_id, safe='')}")
-
-    # Requests ------------------------------------------------------------------------------
-
-    def requests(
-        self,
-        *,
-        api: str | None = None,
-        limit: int = _REQUESTS_MAX,
-        has_messages: bool = True,
-        fields: Iterable[str] | None = None,
-        **filters: Unpack[RequestFilter],
-    ) -> "list[Request]":
-        """Return the last requests that match, oldest first, with their outcome.
-
-        `has_messages=False` omits the decoded messages, which is faster. For thousands of requests
-        name the attributes that you read, such as `fields=("client_id", "received_ms")`: the
-        cluster decodes no message unless one of them needs it. To read another attribute is an
-        AttributeError.
-        """
-        query = {"api": api, "kind": "request", **filters, "limit": limit, "bodies": has_messages}
-        if fields is not None:
-            query["fields"] = ",".join(fields)
-        from mock_kafka.views import request_of, selected_request_of  # noqa: PLC0415
-
-        view = request_of if fields is None else selected_request_of
-        found = list(map(view, self.control.ask("GET", "/v1/requests", query=query)))
-        if not found and query["kind"] == "request" and (api is not None or filters):
-            self.control.unanswered.append({**({"api": api} if api else {}), **filters})
-        return found
-
-    def request(self, number: int, *, secrets: bool = False) -> "Request":
-        """Return one request by its number, with the bytes of both frames in hex.
-
-        Frames of APIs that may have passwords or tokens are None, unless `secrets` is True.
-
-        Raises:
-            ControlError: the journal does not have it.
-        """
-        path = f"/v1/requests/{number}"
-        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
-
-        return request_of(self.control.ask("GET", path, query={"secrets": secrets}))
-
-    def save_pcap(
-        self,
-        path: str | PathLike[str],
-        *,
-        api: str | None = None,
-        secrets: bool = False,
-        **filters: Unpack[RequestFilter],
-    ) -> None:
-        """Write the requests that match and their responses to a file for Wireshark.
-
-        Requests of APIs that may have passwords or tokens are left out, unless `secrets` is True.
-        """
-        query = {"api": api, **filters, "secrets": secrets}
-        Path(path).write_bytes(self.control.ask("GET", "/v1/requests/pcap", query=query))
-
-    def wait_for(
-        self, *, api: str | None = None, timeout_s: float = 10.0, **filters: Unpack[RequestFilter]
-    ) -> "Request":
-        """Return the first request that matches, or wait for it.
-
-        It may have no response yet; `outcome="responded"` waits for the response. To wait for a new
-        request use `since=last_request_number()`.
-
-        Raises:
-            TimeoutError: there was none for `timeout_s` of real time; the message has the requests
-                that came nearest, and the fields in which they differ.
-        """
-        timeout_ms = round(timeout_s * 1000)
-        query = {"kind": "request", "api": api, **filters, "timeout_ms": timeout_ms}
-        response = self.control.ask(
-            "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + WAIT_MARGIN_S
-        )
-        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
-
-        return request_of(response)
-
-    def near_misses(self, *, api: str | None = None, **filters: Unpack[RequestFilter]) -> list[str]:
-        """Return the requests that come nearest to a filter, and how they differ, one line each.
-
-        They fit the most of its fields, but not all. There are at most five lines, of the last 1000
-        requests; requests that differ alike are on one.
-        """
-        query = {"kind": "request", "api": api, **filters}
-        found = self.control.ask("GET", "/v1/requests/near-misses", query=query)
-        return [miss["text"] for miss in found["near_misses"]]
-
-    def last_request_number(self) -> int:
-        """Return the number of the newest request, as `since` to select only later ones."""
-        number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
-        return number
 
     # The audit -----------------------------------------------------------------------------
 

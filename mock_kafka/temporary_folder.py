@@ -15,6 +15,6 @@ def temporary_folder() -> "TemporaryDirectory[str]":
         return TemporaryDirectory(prefix="mock-kafka-")
     except OSError as error:
         raise StartError(
-            "the broker reads config= and faults= from a temporary file, and no folder for it can"
-            f" be written to: set TMPDIR ({error.strerror})"
+            "the broker reads config=, faults= and snapshot= from a temporary file, and no folder"
+            f" for it can be written to: set TMPDIR ({error.strerror})"
         ) from error

@@ -84,10 +84,12 @@ class TopicMethods(ABC):
         partition: int | None = None,
         offset: int = 0,
         *,
+        limit: int | None = None,
         isolation_level: IsolationLevel = "read_uncommitted",
     ) -> "list[Record]":
         """Return the records of a topic or partition, from `offset` on, by partition and offset.
 
+        With `limit` they are the first ones in this order; a synthetic topic may be endless.
         Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
         `read_committed` those that such a consumer can't see are omitted.
 
@@ -99,18 +101,20 @@ class TopicMethods(ABC):
 
         found: list[Record] = []
         path = _records_path(topic)
-        while remaining:
+        while remaining and (limit is None or len(found) < limit):
             index, from_offset = remaining.pop(0)
+            left = _RECORDS_PER_RESPONSE if limit is None else limit - len(found)
             query = {
                 "partition": index,
                 "offset": from_offset,
-                "limit": _RECORDS_PER_RESPONSE,
+                "limit": min(left, _RECORDS_PER_RESPONSE),
                 "encoding": "base64",
                 "isolation_level": isolation_level,
             }
             response = self.control.ask("GET", path, query=query)
             found += [record_of(topic, record) for record in response["records"]]
-            remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
+            rest = [(int(index), next_) for index, next_ in response["next_offsets"].items()]
+            remaining = rest + remaining
         return sorted(found, key=lambda record: (record.partition, record.offset))
 
     def delete_records(

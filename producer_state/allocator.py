@@ -26,6 +26,16 @@ class ProducerIdAllocator:
         self._blocks[broker_id] = (next_id + 1, end)
         return next_id
 
+    @property
+    def next_block_start(self) -> int:
+        """The first id that is in no block: this and all above it were never given out."""
+        return self._next_block_start
+
+    def skip_to(self, producer_id: int) -> None:
+        """Give out no id below this one any more, also not from the blocks of brokers."""
+        self._next_block_start = max(self._next_block_start, producer_id)
+        self._blocks.clear()
+
     def bumped(self, producer_id: int, producer_epoch: int, broker_id: int) -> tuple[int, int]:
         """Return id and epoch after an epoch bump: the next epoch, or a new id at epoch 0.
 

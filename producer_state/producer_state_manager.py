@@ -4,12 +4,6 @@ Kafka's `ProducerStateManager`, without segments and snapshots. State changes on
 (`apply`, `apply_marker`); a refused batch changes nothing. The state is not part of the log:
 deleting records does not change it. The partition keeps it when its leader changes; `convert`
 adapts it to the new leader's rule.
-
-The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
-8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. A million of
-them in 100 partitions take 49 and 149 bytes each of resident memory: 12 rows share the head of a
-bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Transactional state is
-kept separately (`transactions`), for the producers that have it.
 """
 
 import sys
@@ -26,6 +20,7 @@ from producer_state.row_layout import (
     batches_at,
     epoch_at,
     layout_of,
+    row_of,
     set_floor,
     with_floor,
 )
@@ -380,6 +375,13 @@ class ProducerStateManager:
             batch.apply_to(self)
         self._own_transactions.sort()
 
+    def restore(self, producer_id: int, entry: Entry) -> None:
+        """Know of a new producer what was saved of it, perhaps under the other rule."""
+        self._table.add(producer_id, row_of(self._layout, entry))
+        self._oldest_ms = min(self._oldest_ms, entry.last_timestamp)
+        if entry.coordinator_epoch != NO_EPOCH or entry.current_txn_start_offset != NO_OFFSET:
+            self._own_transactions.restore(producer_id, TransactionalEntry(*entry[3:]))
+
     def convert(self, *, batches: int, window: int) -> None:
         """Change the rule or the window; without a change this is free.
 
@@ -408,9 +410,8 @@ class ProducerStateManager:
         """Remove producers that wrote nothing for `expiration_ms` or longer; yield how many.
 
         The age counts from the timestamps of records and markers, not from their arrival, as in
-        Kafka. A producer with an open transaction stays. If no producer can be that old yet, it
-        ends at once. A step is a few dozen producers; batches may be applied between steps. Finish
-        or abandon a round of steps before the next.
+        Kafka. A producer with an open transaction stays. A step is a few dozen producers; batches
+        may be applied between steps. Finish or abandon a round of steps before the next.
         """
         latest_expired_ms = now_ms - expiration_ms
         if self._transactions is not None:
@@ -435,13 +436,14 @@ class ProducerStateManager:
 
     @may_pause
     def describe(self, limit: int | None = None) -> list[ProducerDescription]:
-        """Return all producers, or the first `limit`, sorted by producer id.
-
-        With many it may pause; those that are removed during a pause are left out.
-        """
+        """Return the first producers by producer id; those that a pause removes are left out."""
         producer_ids = islice(self._table.sorted_producer_ids(), limit)
         entries = ((known, self.entry(known)) for known in paced_stream(producer_ids))
         return [describe(known, entry) for known, entry in entries if entry is not None]
+
+    def entries(self) -> list[tuple[int, Entry | None]]:
+        """Return all producer ids with their state, ascending, as of one moment: no pause."""
+        return [(known, self.entry(known)) for known in sorted(self._table.producer_ids())]
 
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""

@@ -103,6 +103,13 @@ class PartitionTransactions:
         for known in (self.entries, self._start_offsets, self._verifications):
             known.pop(producer_id, None)
 
+    def restore(self, producer_id: int, entry: TransactionalEntry) -> None:
+        """Know of a producer what was saved of it."""
+        self.entries[producer_id] = entry
+        if entry.current_txn_start_offset != NO_OFFSET:
+            self._start_offsets[producer_id] = entry.current_txn_start_offset
+            self.sort()
+
     def sort(self) -> None:
         """Put the open transactions in the order of their offsets again."""
         self._start_offsets = dict(sorted(self._start_offsets.items(), key=itemgetter(1)))

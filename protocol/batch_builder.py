@@ -30,6 +30,8 @@ _NO_TIMESTAMP = -1
 _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
+pack_from_attributes = _FROM_ATTRIBUTES.pack
+"""Packs the fields of a `BatchHeader` behind the CRC."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_TIME_AT = HEADER_BYTES + 4
 _NO_HEADERS = b"\0"
@@ -152,7 +154,7 @@ def uncompressed_batch(
     With a producer id and epoch it is a batch of their transaction.
     A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
     """
-    varints, parts = _VARINTS, [b""]  # the first one is for the header
+    varints, parts = VARINTS, [b""]  # the first one is for the header
     for offset_delta, (key, value) in enumerate(records):
         body = b"\0\0" + varints[offset_delta] + varints[len(key)] + key
         if value is None:
@@ -200,5 +202,6 @@ class _Varints(dict[int, bytes]):
         return bytes(out)
 
 
-_VARINTS = _Varints()
-_VARINTS.update((number, _VARINTS[number]) for number in range(1024))
+VARINTS = _Varints()
+"""Numbers from 0 on as varints with zigzag encoding."""
+VARINTS.update((number, VARINTS[number]) for number in range(1024))

@@ -147,6 +147,11 @@ def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
     return _fields_of(schema_of(request_class(api_key)), api_version)
 
 
+def response_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
+    """Return a response's field names, as `request_fields` does."""
+    return _fields_of(schema_of(response_class(api_key)), api_version)
+
+
 def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
     return {
         name: _fields_of(field.array_of, api_version) if field.is_struct_array() else None

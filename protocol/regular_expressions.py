@@ -10,6 +10,7 @@ Sources: RE2/J, which Kafka uses for subscriptions and ListTransactions. For cli
 possessive quantifiers RE2 has not.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +40,7 @@ _DESCRIPTIONS = {
     "invalid named capture group": "invalid named capture",
 }
 _TOO_LARGE = "expression too large"
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def load() -> None:
@@ -71,6 +73,34 @@ def groups_of_match(regex: str, text: str) -> tuple[str, ...] | None:
     """
     found = _match(_compile(regex, has_groups=True), text)
     return None if found is None else (text, *found.groups(default=""))
+
+
+def replaced(regex: str, replacement: str, text: str) -> str:
+    r"""Return a text with a replacement for all that an expression finds.
+
+    `\1` to `\9` are the groups of the expression, `\0` is all of the match and `\\` a backslash.
+
+    There is no bound of the time: it is for expressions and texts of the same owner.
+
+    Raises:
+        ValueError: the expression is invalid, or the replacement names a group that it lacks.
+    """
+    compiled = _compile(regex, has_groups=True)
+    if isinstance(compiled, str):
+        raise ValueError(compiled)  # noqa: TRY004 - a description of the error
+    for escaped in _ESCAPE.findall(replacement):
+        is_group = escaped.isdecimal() and int(escaped) <= compiled.groups
+        if not is_group and escaped != "\\":
+            raise ValueError(f"{replacement!r}: the expression has no group {escaped}")
+    # The templates of google-re2 garble text that is not ASCII.
+    changed: str = compiled.sub(
+        lambda match: _ESCAPE.sub(lambda found: _expanded(match, found[1]), replacement), text
+    )
+    return changed
+
+
+def _expanded(match: Any, escaped: str) -> str:
+    return (match[int(escaped)] or "") if escaped.isdecimal() else escaped
 
 
 def _match(compiled: Any, text: str) -> Any:

@@ -27,7 +27,7 @@ _BOUNDED_SINCE: Release = (4, 4)
 """First release whose readers bound each array and each section of tagged fields."""
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
-_FIXED_SIZES = {
+FIXED_SIZES = {
     "bool": 1,
     "int8": 1,
     "int16": 2,
@@ -39,6 +39,7 @@ _FIXED_SIZES = {
     "float64": 8,
     "uuid": 16,
 }
+"""The bytes of each type that has a fixed size."""
 
 
 class _Body:
@@ -104,7 +105,7 @@ def _struct_walk(struct: Any, version: int, *, compact: bool, tagged: bool = Tru
     steps: list[Walk] = []
     fixed_bytes = 0
     for field in struct.untagged_fields(version):
-        size = _fixed_size(field, version)
+        size = fixed_size(field, version)
         if size is not None:
             fixed_bytes += size
             continue
@@ -127,10 +128,11 @@ def _struct_walk(struct: Any, version: int, *, compact: bool, tagged: bool = Tru
     return walk
 
 
-def _fixed_size(field: Any, version: int) -> int | None:
+def fixed_size(field: Any, version: int) -> int | None:
+    """Return the bytes of a field that always has the same size; None for others."""
     if field.is_array() or field.is_struct() or field.nullable_for_version_q(version):
         return None
-    return _FIXED_SIZES.get(field.type_str)
+    return FIXED_SIZES.get(field.type_str)
 
 
 def _skip(size: int) -> Walk:
@@ -141,7 +143,7 @@ def _field_walk(field: Any, version: int, *, compact: bool) -> Walk:
     if field.is_array():
         element_bytes = None
         if not field.is_struct_array():
-            element_bytes = _fixed_size(field.array_of, version)
+            element_bytes = fixed_size(field.array_of, version)
         if element_bytes is not None:
             return _array_walk(_skip(element_bytes), compact=compact, element_bytes=element_bytes)
         inner = (
@@ -156,7 +158,7 @@ def _field_walk(field: Any, version: int, *, compact: bool) -> Walk:
         return _compact_string if compact else _string
     if field.type_str in ("bytes", "records"):
         return _compact_bytes if compact else _bytes
-    return _skip(_FIXED_SIZES[field.type_str])
+    return _skip(FIXED_SIZES[field.type_str])
 
 
 def _array_walk(element: Walk, *, compact: bool, element_bytes: int) -> Walk:

@@ -4,7 +4,7 @@ Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -66,6 +66,7 @@ class ClientQuotas:
     __slots__ = (
         "_values",
         "consumer_byte_rate",
+        "enforced_keys",
         "is_enabled",
         "limits",
         "on_change",
@@ -76,6 +77,8 @@ class ClientQuotas:
 
     def __init__(self) -> None:
         self.is_enabled = False
+        self.enforced_keys: Collection[str] = QUOTA_KEYS
+        """The keys that can be set; a proxy enforces some only."""
         self.on_change: Callable[[], None] | None = None
         self._values: dict[Entity, dict[str, float]] = {}
         self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
@@ -105,7 +108,11 @@ class ClientQuotas:
         Returns:
             The error in one line; None for success.
         """
-        problem = entity_problem(entity) or _changes_problem(entity, changes)
+        problem = (
+            entity_problem(entity)
+            or _changes_problem(entity, changes)
+            or self._enforced_problem(changes)
+        )
         if problem is None and is_shadow:
             problem = _shadow_problem(changes)
         if problem is not None or validate_only:
@@ -134,6 +141,13 @@ class ClientQuotas:
             self._values.pop(entity, None)
         if self.on_change is not None:
             self.on_change()
+        return None
+
+    def _enforced_problem(self, changes: Sequence[tuple[str, float | None]]) -> str | None:
+        for name, value in changes:
+            if value is not None and name not in self.enforced_keys:
+                enforced = " and ".join(self.enforced_keys)
+                return f"{name} is enforced by the cluster; a proxy enforces {enforced}"
         return None
 
     @may_pause

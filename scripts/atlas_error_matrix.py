@@ -3,6 +3,9 @@
 `scripts.atlas_error_situations` makes a situation of each. The errors are those of Kafka's handlers
 (`KafkaApis`, `ReplicaManager`, `GroupCoordinatorService`, `TransactionCoordinator`,
 `ControllerApis`); the reactions are those of the Java client's handlers.
+
+REQUEST_TIMED_OUT is one of older brokers: to InitProducerId until 3.3 (KAFKA-14417), to offsets
+until the new coordinator. OPERATION_NOT_ATTEMPTED is not there: it comes beside other errors only.
 """
 
 from typing import Any
@@ -155,7 +158,7 @@ TRANSACTIONS = (
         handler=f"{MANAGER}",
         suffix="transaction",
         errors={
-            RETRY: "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS",
+            RETRY: "COORDINATOR_NOT_AVAILABLE",
             FENCE: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
         },
     ),
@@ -191,7 +194,7 @@ TRANSACTIONS = (
         cluster=OLD_TRANSACTIONS,
         errors={
             RETRY: f"{COORDINATOR} CONCURRENT_TRANSACTIONS UNKNOWN_TOPIC_OR_PARTITION",
-            ABORT: "TOPIC_AUTHORIZATION_FAILED OPERATION_NOT_ATTEMPTED",
+            ABORT: "TOPIC_AUTHORIZATION_FAILED",
             FENCE: f"{TXN_FATAL} INVALID_PRODUCER_ID_MAPPING",
         },
     ),
@@ -229,7 +232,7 @@ TRANSACTIONS = (
         workload="transaction",
         handler=MANAGER,
         errors={
-            RETRY: f"{COORDINATOR} CONCURRENT_TRANSACTIONS REQUEST_TIMED_OUT",
+            RETRY: f"{COORDINATOR} CONCURRENT_TRANSACTIONS",
             ABORT: "TRANSACTION_ABORTABLE",
             FENCE: f"{TXN_FATAL} INVALID_PRODUCER_ID_MAPPING",
         },

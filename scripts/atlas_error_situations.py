@@ -43,12 +43,16 @@ AFTER_APPEND = {"NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT"}
 TOPIC_ID_VERSIONS = {
     ("Produce", "UNKNOWN_TOPIC_ID"): 13,
     ("Produce", "INCONSISTENT_TOPIC_ID"): 13,
+    ("Produce", "CONCURRENT_TRANSACTIONS"): 12,
+    ("Produce", "TRANSACTION_ABORTABLE"): 11,
     ("Fetch", "UNKNOWN_TOPIC_ID"): 13,
     ("Fetch", "INCONSISTENT_TOPIC_ID"): 13,
     ("Fetch", "FETCH_SESSION_TOPIC_ID_ERROR"): 13,
     ("Fetch", "OFFSET_NOT_AVAILABLE"): 11,
     ("ListOffsets", "OFFSET_NOT_AVAILABLE"): 5,
+    ("OffsetFetch", "UNSTABLE_OFFSET_COMMIT"): 7,
     ("TxnOffsetCommit", "TRANSACTION_ABORTABLE"): 4,
+    ("TxnOffsetCommit", "CONCURRENT_TRANSACTIONS"): 5,
     ("EndTxn", "TRANSACTION_ABORTABLE"): 4,
     ("InitProducerId", "PRODUCER_FENCED"): 4,
     ("CreateTopics", "THROTTLING_QUOTA_EXCEEDED"): 6,
@@ -91,6 +95,11 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
     arguments = dict(rules.arguments)
     if error in EXPELLED and rules.api == "ConsumerGroupHeartbeat":
         arguments |= {"pause_ms": 700}
+    cluster = dict(rules.cluster)
+    if reaction == REJOIN and rules.api in {"SyncGroup", "Heartbeat"}:
+        # Who joins with a new member id waits until the session of the old one is over.
+        arguments |= {"session_timeout_ms": 2000}
+        cluster["config"] = {"group.min.session.timeout.ms": 1000}
     if rules.area == "producer":
         arguments |= {"idempotent": True, "records": 3 if reaction == RETRY else 1}
     if is_for_ever:
@@ -117,7 +126,7 @@ def situation(rules: Rules, reaction: str, error: str, *, is_for_ever: bool) -> 
         "sources": list(sources(rules, reaction, error, is_for_ever=is_for_ever)),
         "workload": workload,
         **({"arguments": arguments} if arguments else {}),
-        **rules.cluster,
+        **cluster,
         "topics": topics,
         **({"records": {"orders": records}} if records else {}),
         "faults": list(faults(rules, error, is_for_ever=is_for_ever)),

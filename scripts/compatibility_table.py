@@ -8,9 +8,9 @@ import re
 import sys
 from pathlib import Path
 
+from proxy.diff.allowed_differences import ALLOWED_DIFFERENCES
+from proxy.diff.mapped_fields import MAPPED_FIELDS
 from scripts.generated_page import write_or_check
-from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
-from tests.differential.canonical import MAPPED_FIELDS
 from tests.differential.tools import sessions
 
 TARGET = Path(__file__).parent.parent / "docs" / "compatibility.md"

@@ -13,6 +13,7 @@ from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.summary import RunData, arguments_of, open_views, queries_of
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
+from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
 from loadgen.spark_session import load_session
 
@@ -50,14 +51,17 @@ _CONFIG = {
 
 def render(spark: "SparkSession", folder: Path) -> str:
     """Return the page; `folder` is for empty rows."""
-    results, read_back = f"{folder}/results", f"{folder}/read-back"
+    results, read_back, receipts = (
+        f"{folder}/{name}" for name in ("results", "read-back", "receipts")
+    )
     spark.createDataFrame([], SCHEMA).write.mode("overwrite").parquet(results)
     spark.createDataFrame([], READ_BACK_SCHEMA).write.mode("overwrite").parquet(read_back)
+    spark.createDataFrame([], RECEIPTS_SCHEMA).write.mode("overwrite").parquet(receipts)
     target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), _CONFIG)
     sections: dict[str, str] = {}
     for name in _PLAN_NAMES:
         plan = load_plan(name)
-        data = RunData(plan, target, results, read_back)
+        data = RunData(plan, target, results, read_back, receipts_path=receipts)
         arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
         for query, sql in queries_of(data).items():

@@ -293,12 +293,13 @@ def test_a_scenario_starts_clusters_of_its_own(executable: Executable) -> None:
         (("load", "producer-churn"), "spark"),
         (("load", "quotas", "plan.yaml"), "analysis"),
         (("scenario", "steady-id", "--out", "pictures"), "reports"),
+        (("atlas", "list"), "analysis"),
     ],
 )
 def test_what_is_not_in_the_file_says_how_to_get_it(
     executable: Executable, arguments: Sequence[str], extra: str
 ) -> None:
-    status = 1 if arguments[0] == "scenario" else 2
+    status = 2 if arguments[0] == "load" else 1
     said = executable.run(*arguments, status=status)
     assert "nothing can be installed in this Python" in said
     assert f"install mock-kafka with its extra `{extra}` in a separate environment" in said

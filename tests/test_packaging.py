@@ -27,6 +27,7 @@ from scripts.build_backend import (
     vendor_kafka_python,
     with_internal_imports,
 )
+from tests.atlas.missing_clients import why_missing
 from tests.wheel import build_options, built, run, source, wheel
 
 __all__ = ["built", "source", "wheel"]  # fixtures
@@ -403,3 +404,17 @@ def test_spark_workers_find_the_classes_of_the_wheel(
     words = [environment.bin / "mock-kafka", "load", "plan.yaml", "--out", "out"]
     said = run(*words, folder=tmp_path, timeout_s=300)
     assert (tmp_path / "out" / "report.html").exists(), said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("client", ["aiokafka==0.12.0", "kafka-python==2.2.21"])
+def test_the_atlas_runs_an_older_release_from_the_wheel(
+    environment: Environment, tmp_path: Path, client: str
+) -> None:
+    if reason := why_missing(client):
+        pytest.skip(reason)
+    words = [environment.bin / "mock-kafka", "atlas", "try", client, "PRODUCE-LOST-1"]
+    said = run(*words, folder=tmp_path)
+    assert said.startswith(f"{client} {client.partition('==')[2]}, PRODUCE-LOST-1: "), said
+    assert "\nreported  success\n" in said
+    assert "\nclosed    cleanly\n" in said

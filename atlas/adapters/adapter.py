@@ -1,16 +1,18 @@
 """The protocol of adapters in Python: commands come in as JSON lines, events go out as JSON lines.
 
 docs/atlas.md describes each command. A method of the same name runs it, and returns the fields of
-its event `done`. What a library lacks, its adapter does not define.
+its event `done`. It has the fields that it needs as parameters: a producer, consumer or admin
+client in place of its id. What a library lacks, its adapter does not define.
 """
 
+import inspect
 import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, TextIO
+from typing import Any, ClassVar, NamedTuple, TextIO, TypeVar
 
 COMMANDS = frozenset(
     [
@@ -49,6 +51,8 @@ COMMANDS = frozenset(
         "sleep",
     ]
 )
+_HANDLES = frozenset({"producer", "consumer", "admin"})
+T = TypeVar("T")
 UNANSWERED = "unanswered"
 """The error of a command that the library has not ended within `timeout_ms`."""
 
@@ -110,12 +114,26 @@ class Adapter:
 
     # Commands that all adapters have ---------------------------------------------------------
 
-    def begin(self, bootstrap: str, experiment: str = "") -> None:
+    def begin(self, bootstrap: str) -> None:
         """Forget what was before, and use this cluster."""
-        del experiment
         for handle in list(self.handles):
             self.forget(self.handles.pop(handle))
         self.bootstrap = bootstrap
+
+    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
+        """Close a client; one that does not close in time is forgotten."""
+        handle = self.handles.pop(id)
+        began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
+        try:
+            self.stop(handle, timeout_ms)
+        except BaseException:
+            self.forget(handle)
+            raise
+        took_s = time.monotonic() - began_s  # noqa: TID251 - the same
+        return {"took_ms": round(took_s * 1000)}
+
+    def stop(self, handle: Any, timeout_ms: int) -> None:
+        """Close a producer, consumer or admin client as a user does."""
 
     def forget(self, handle: Any) -> None:
         """End a producer, consumer or admin client at once, whatever state it is in."""
@@ -145,10 +163,11 @@ class Adapter:
         if method is None:
             self.emit(n=number, event="unsupported")
             return
-        if name == "send":
-            arguments["number"] = number
+        arguments["number"] = number
         try:
-            values = method(**arguments)
+            for kind in _HANDLES & arguments.keys():
+                arguments[kind] = self.handles[arguments[kind]]
+            values = method(**_taken(method, arguments))
         except UnsupportedError:
             self.emit(n=number, event="unsupported")
         except UnansweredError:
@@ -158,6 +177,30 @@ class Adapter:
             self.emit(n=number, event="failed", **self.failure_of(error).fields())
         else:
             self.emit(n=number, event="done", **(values or {}))
+
+
+def _taken(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those fields of a command that a method has as parameters."""
+    names = inspect.signature(method).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in names.values()):
+        return dict(arguments)
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def offsets_of(
+    partition_class: Callable[[str, int], T], offsets: Mapping[str, Mapping[str, int]]
+) -> dict[T, int]:
+    """Return offsets by the partitions of a library, from those of a command."""
+    return {
+        partition_class(topic, int(index)): offset
+        for topic, partitions in offsets.items()
+        for index, offset in partitions.items()
+    }
+
+
+def encoded(*texts: str | None) -> tuple[bytes | None, ...]:
+    """Return values and keys as bytes."""
+    return tuple(None if text is None else text.encode() for text in texts)
 
 
 def mapped(

@@ -3,42 +3,39 @@
 import asyncio
 import contextlib
 import logging
-import time
 from typing import Any, TextIO
 
 import aiokafka
-import aiokafka.admin
 import aiokafka.errors
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.structs import TopicPartition
 
 from atlas.adapters.adapter import (
-    Adapter,
     Failure,
     UnansweredError,
     UnsupportedError,
+    encoded,
     main,
     mapped,
+    offsets_of,
 )
+from atlas.adapters.aiokafka_admin import CALL_MS, AioKafkaAdmin
 from atlas.adapters.kafka_python_names import (
-    ADMIN,
     CONSUMER,
     PRODUCER,
     connection_settings,
     records_of,
     topic_partitions,
 )
-from atlas.adapters.loop_thread import LoopThread
 
 _LACKED = ("delivery_timeout_ms", "max_in_flight", "retries")
 _PRODUCER = {name: own for name, own in PRODUCER.items() if name not in _LACKED}
 _ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
-_CALL_MS = 5_000
 _FORGET_S = 0.3
 
 
-class AioKafkaAdapter(Adapter):
+class AioKafkaAdapter(AioKafkaAdmin):
     """https://pypi.org/project/aiokafka/."""
 
     client = "aiokafka"
@@ -47,9 +44,8 @@ class AioKafkaAdapter(Adapter):
 
     def __init__(self, output: TextIO) -> None:
         super().__init__(output)
-        self._thread = LoopThread()
         self._unfinished: dict[Any, set[asyncio.Future[Any]]] = {}
-        self._send_ms = _CALL_MS
+        self._send_ms = CALL_MS
 
     def failure_of(self, error: BaseException) -> Failure:
         """Classify by the attribute `retriable`; a timeout has its own class."""
@@ -68,7 +64,7 @@ class AioKafkaAdapter(Adapter):
 
     def producer(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Create and start a producer."""
-        self._send_ms = timeout_ms = settings.get("delivery_timeout_ms", _CALL_MS)
+        self._send_ms = timeout_ms = settings.get("delivery_timeout_ms", CALL_MS)
         access = connection_settings(settings)
         known, ignored = mapped(settings, _PRODUCER)
         if known.get("acks") == -1:
@@ -92,15 +88,15 @@ class AioKafkaAdapter(Adapter):
     def send(
         self,
         number: int,
-        producer: str,
+        producer: Any,
         topic: str,
-        value: str | None = None,
-        key: str | None = None,
-        partition: int | None = None,
+        value: str | None,
+        key: str | None,
+        partition: int | None,
     ) -> None:
         """Send a record; it waits while the topic is unknown or the batch is full."""
-        handle = self.handles[producer]
-        data, key_data = (None if text is None else text.encode() for text in (value, key))
+        handle = producer
+        data, key_data = encoded(value, key)
 
         def settle(future: "asyncio.Future[Any]") -> None:
             self._unfinished[handle].discard(future)
@@ -120,9 +116,9 @@ class AioKafkaAdapter(Adapter):
 
         self._thread.run(send(), self._send_ms)
 
-    def flush(self, producer: str, timeout_ms: int) -> None:
+    def flush(self, producer: Any, timeout_ms: int) -> None:
         """Wait for the outcome of all records."""
-        unfinished = self._unfinished[self.handles[producer]]
+        unfinished = self._unfinished[producer]
 
         async def wait() -> None:
             if unfinished:
@@ -132,29 +128,25 @@ class AioKafkaAdapter(Adapter):
 
         self._thread.run(wait(), timeout_ms)
 
-    def begin_transaction(self, producer: str) -> None:
+    def begin_transaction(self, producer: Any) -> None:
         """Begin a transaction."""
-        self._thread.run(self.handles[producer].begin_transaction(), _CALL_MS)
+        self._thread.run(producer.begin_transaction(), CALL_MS)
 
-    def commit_transaction(self, producer: str, timeout_ms: int) -> None:
+    def commit_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Commit."""
-        self._thread.run(self.handles[producer].commit_transaction(), timeout_ms)
+        self._thread.run(producer.commit_transaction(), timeout_ms)
 
-    def abort_transaction(self, producer: str, timeout_ms: int) -> None:
+    def abort_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Abort."""
-        self._thread.run(self.handles[producer].abort_transaction(), timeout_ms)
+        self._thread.run(producer.abort_transaction(), timeout_ms)
 
     def send_offsets(
-        self, producer: str, consumer: str, offsets: dict[str, dict[str, int]], timeout_ms: int
+        self, producer: Any, consumer: Any, offsets: dict[str, dict[str, int]], timeout_ms: int
     ) -> None:
         """Add offsets of the consumer's group to the transaction."""
-        committed = {
-            TopicPartition(topic, int(index)): offset
-            for topic, partitions in offsets.items()
-            for index, offset in partitions.items()
-        }
-        group = self.handles[consumer]._group_id  # noqa: SLF001 - there is no public name
-        sending = self.handles[producer].send_offsets_to_transaction(committed, group)
+        committed = offsets_of(TopicPartition, offsets)
+        group = consumer._group_id  # noqa: SLF001 - there is no public name
+        sending = producer.send_offsets_to_transaction(committed, group)
         self._thread.run(sending, timeout_ms)
 
     # Consumers -----------------------------------------------------------------------------
@@ -195,145 +187,38 @@ class AioKafkaAdapter(Adapter):
         self._thread.run(start(), settings.get("request_timeout_ms", 0) + 2_000)
         return {"ignored": ignored}
 
-    def poll(self, consumer: str, records_max: int, timeout_ms: int) -> dict[str, Any]:
+    def poll(self, consumer: Any, records_max: int, timeout_ms: int) -> dict[str, Any]:
         """Return the records that have arrived."""
-        polling = self.handles[consumer].getmany(timeout_ms=timeout_ms, max_records=records_max)
+        polling = consumer.getmany(timeout_ms=timeout_ms, max_records=records_max)
         return {"records": records_of(self._thread.run(polling, timeout_ms + 500))}
 
-    def commit(self, consumer: str, timeout_ms: int = _CALL_MS) -> None:
+    def commit(self, consumer: Any, timeout_ms: int) -> None:
         """Commit the positions."""
-        self._thread.run(self.handles[consumer].commit(), timeout_ms)
+        self._thread.run(consumer.commit(), timeout_ms)
 
-    def position(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def position(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the position."""
-        asking = self.handles[consumer].position(TopicPartition(topic, partition))
-        return {"offset": self._thread.run(asking, _CALL_MS)}
+        asking = consumer.position(TopicPartition(topic, partition))
+        return {"offset": self._thread.run(asking, CALL_MS)}
 
-    def committed(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def committed(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the committed offset."""
-        asking = self.handles[consumer].committed(TopicPartition(topic, partition))
-        return {"offset": self._thread.run(asking, _CALL_MS)}
+        asking = consumer.committed(TopicPartition(topic, partition))
+        return {"offset": self._thread.run(asking, CALL_MS)}
 
-    def seek(self, consumer: str, topic: str, offset: int, partition: int = 0) -> None:
+    def seek(self, consumer: Any, topic: str, offset: int, partition: int) -> None:
         """Set the position."""
 
         async def seek() -> None:
-            self.handles[consumer].seek(TopicPartition(topic, partition), offset)
+            consumer.seek(TopicPartition(topic, partition), offset)
 
-        self._thread.run(seek(), _CALL_MS)
-
-    # Administration ------------------------------------------------------------------------
-
-    def admin(self, id: str, settings: dict[str, Any]) -> dict[str, Any]:
-        """Create and start an admin client."""
-        access = connection_settings(settings)
-        known, ignored = mapped(settings, ADMIN)
-
-        async def start() -> None:
-            admin = aiokafka.admin.AIOKafkaAdminClient(
-                bootstrap_servers=self.bootstrap, **known, **access
-            )
-            self.handles[id] = admin
-            await admin.start()
-
-        self._thread.run(start(), _CALL_MS)
-        return {"ignored": ignored}
-
-    def create_topic(
-        self,
-        admin: str,
-        topic: str,
-        partitions: int = 1,
-        replication_factor: int = 1,
-        timeout_ms: int = _CALL_MS,
-    ) -> None:
-        """Create a topic; aiokafka returns the response, errors included."""
-        new_topic = aiokafka.admin.NewTopic(topic, partitions, replication_factor)
-        creating = self.handles[admin].create_topics([new_topic], timeout_ms=timeout_ms)
-        _raise_code(self._thread.run(creating, timeout_ms).topic_errors[0][1])
-
-    def delete_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Delete a topic; aiokafka returns the response, errors included."""
-        deleting = self.handles[admin].delete_topics([topic], timeout_ms=timeout_ms)
-        _raise_code(self._thread.run(deleting, timeout_ms).topic_error_codes[0][1])
-
-    def create_partitions(
-        self, admin: str, topic: str, partitions: int, timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Have a topic with so many partitions."""
-        new = {topic: aiokafka.admin.NewPartitions(partitions)}
-        creating = self.handles[admin].create_partitions(new, timeout_ms=timeout_ms)
-        _raise_code(self._thread.run(creating, timeout_ms).topic_errors[0][1])
-
-    def describe_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe a topic; raise the error of its description."""
-        [found] = self._thread.run(self.handles[admin].describe_topics([topic]), timeout_ms)
-        _raise_code(found["error_code"])
-
-    def list_topics(self, admin: str, timeout_ms: int = _CALL_MS) -> dict[str, Any]:
-        """List the topics."""
-        return {"topics": sorted(self._thread.run(self.handles[admin].list_topics(), timeout_ms))}
-
-    def describe_configs(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe the configuration of a topic."""
-        resource = aiokafka.admin.config_resource.ConfigResource(
-            aiokafka.admin.config_resource.ConfigResourceType.TOPIC, topic
-        )
-        asking = self.handles[admin].describe_configs([resource])
-        for response in self._thread.run(asking, timeout_ms):
-            for code, *_ in response.resources:
-                _raise_code(code)
-
-    def alter_config(
-        self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Set configuration keys of a topic."""
-        resource = aiokafka.admin.config_resource.ConfigResource(
-            aiokafka.admin.config_resource.ConfigResourceType.TOPIC, topic, config
-        )
-        altering = self.handles[admin].alter_configs([resource])
-        for response in self._thread.run(altering, timeout_ms):
-            for code, *_ in response.resources:
-                _raise_code(code)
-
-    def list_groups(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
-        """List the groups."""
-        self._thread.run(self.handles[admin].list_consumer_groups(), timeout_ms)
-
-    def describe_group(self, admin: str, group: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe a group; raise the error of its description."""
-        asking = self.handles[admin].describe_consumer_groups([group])
-        for response in self._thread.run(asking, timeout_ms):
-            for code, *_ in response.groups:
-                _raise_code(code)
-
-    def delete_records(
-        self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = _CALL_MS
-    ) -> None:
-        """Delete the records before an offset."""
-        before = {
-            TopicPartition(topic, partition): aiokafka.admin.RecordsToDelete(before_offset=offset)
-        }
-        deleting = self.handles[admin].delete_records(before, timeout_ms=timeout_ms)
-        self._thread.run(deleting, timeout_ms)
-
-    def describe_cluster(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
-        """Describe the cluster."""
-        self._thread.run(self.handles[admin].describe_cluster(), timeout_ms)
+        self._thread.run(seek(), CALL_MS)
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
-        """Close a client."""
-        handle = self.handles.pop(id)
-        began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
-        try:
-            self._thread.run(_stop(handle), timeout_ms)
-        except BaseException:
-            self.forget(handle)
-            raise
-        took_s = time.monotonic() - began_s  # noqa: TID251 - the same
-        return {"took_ms": round(took_s * 1000)}
+    def stop(self, handle: Any, timeout_ms: int) -> None:
+        """See `Adapter`."""
+        self._thread.run(_stop(handle), timeout_ms)
 
     def forget(self, handle: Any) -> None:
         """See `Adapter`: what still runs on the loop is cancelled."""
@@ -351,11 +236,6 @@ class AioKafkaAdapter(Adapter):
 
 async def _stop(handle: Any) -> None:
     await (handle.close() if hasattr(handle, "close") else handle.stop())
-
-
-def _raise_code(code: int) -> None:
-    if code:
-        raise aiokafka.errors.for_code(code)(code)
 
 
 if __name__ == "__main__":

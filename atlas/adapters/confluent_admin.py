@@ -21,49 +21,43 @@ class ConfluentAdmin(Adapter):
 
     def create_topic(
         self,
-        admin: str,
+        admin: Any,
         topic: str,
+        timeout_ms: int,
         partitions: int = 1,
         replication_factor: int = 1,
-        timeout_ms: int = CALL_MS,
     ) -> None:
         """Create a topic."""
         new_topic = NewTopic(topic, partitions, replication_factor)
-        _wait(self.handles[admin].create_topics([new_topic], **_bounds(timeout_ms)), timeout_ms)
+        _wait(admin.create_topics([new_topic], **_bounds(timeout_ms)), timeout_ms)
 
-    def delete_topic(self, admin: str, topic: str, timeout_ms: int = CALL_MS) -> None:
+    def delete_topic(self, admin: Any, topic: str, timeout_ms: int) -> None:
         """Delete a topic."""
-        _wait(self.handles[admin].delete_topics([topic], **_bounds(timeout_ms)), timeout_ms)
+        _wait(admin.delete_topics([topic], **_bounds(timeout_ms)), timeout_ms)
 
-    def create_partitions(
-        self, admin: str, topic: str, partitions: int, timeout_ms: int = CALL_MS
-    ) -> None:
+    def create_partitions(self, admin: Any, topic: str, partitions: int, timeout_ms: int) -> None:
         """Have a topic with so many partitions."""
         new = [NewPartitions(topic, partitions)]
-        _wait(self.handles[admin].create_partitions(new, **_bounds(timeout_ms)), timeout_ms)
+        _wait(admin.create_partitions(new, **_bounds(timeout_ms)), timeout_ms)
 
-    def describe_topic(self, admin: str, topic: str, timeout_ms: int = CALL_MS) -> None:
+    def describe_topic(self, admin: Any, topic: str, timeout_ms: int) -> None:
         """Describe a topic."""
         self._need(admin, "describe_topics")
         names = confluent_kafka.TopicCollection([topic])
-        described = self.handles[admin].describe_topics(names, request_timeout=timeout_ms / 1000)
+        described = admin.describe_topics(names, request_timeout=timeout_ms / 1000)
         _wait(described, timeout_ms)
 
-    def list_topics(self, admin: str, timeout_ms: int = CALL_MS) -> dict[str, Any]:
+    def list_topics(self, admin: Any, timeout_ms: int) -> dict[str, Any]:
         """List the topics."""
-        return {"topics": sorted(self.handles[admin].list_topics(timeout=timeout_ms / 1000).topics)}
+        return {"topics": sorted(admin.list_topics(timeout=timeout_ms / 1000).topics)}
 
-    def describe_configs(self, admin: str, topic: str, timeout_ms: int = CALL_MS) -> None:
+    def describe_configs(self, admin: Any, topic: str, timeout_ms: int) -> None:
         """Describe the configuration of a topic."""
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        described = self.handles[admin].describe_configs(
-            [resource], request_timeout=timeout_ms / 1000
-        )
+        described = admin.describe_configs([resource], request_timeout=timeout_ms / 1000)
         _wait(described, timeout_ms)
 
-    def alter_config(
-        self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = CALL_MS
-    ) -> None:
+    def alter_config(self, admin: Any, topic: str, config: dict[str, str], timeout_ms: int) -> None:
         """Set configuration keys of a topic."""
         self._need(admin, "incremental_alter_configs")
         entries = [
@@ -75,47 +69,41 @@ class ConfluentAdmin(Adapter):
             for name, value in config.items()
         ]
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-        altered = self.handles[admin].incremental_alter_configs(
-            [resource], request_timeout=timeout_ms / 1000
-        )
+        altered = admin.incremental_alter_configs([resource], request_timeout=timeout_ms / 1000)
         _wait(altered, timeout_ms)
 
-    def list_groups(self, admin: str, timeout_ms: int = CALL_MS) -> None:
+    def list_groups(self, admin: Any, timeout_ms: int) -> None:
         """List the groups; its errors are those of single brokers."""
-        listing = self.handles[admin].list_consumer_groups(request_timeout=timeout_ms / 1000)
+        listing = admin.list_consumer_groups(request_timeout=timeout_ms / 1000)
         for error in _result(listing, timeout_ms).errors:
             raise confluent_kafka.KafkaException(error)
 
-    def describe_group(self, admin: str, group: str, timeout_ms: int = CALL_MS) -> None:
+    def describe_group(self, admin: Any, group: str, timeout_ms: int) -> None:
         """Describe a group."""
-        described = self.handles[admin].describe_consumer_groups(
-            [group], request_timeout=timeout_ms / 1000
-        )
+        described = admin.describe_consumer_groups([group], request_timeout=timeout_ms / 1000)
         _wait(described, timeout_ms)
 
-    def delete_group(self, admin: str, group: str, timeout_ms: int = CALL_MS) -> None:
+    def delete_group(self, admin: Any, group: str, timeout_ms: int) -> None:
         """Delete a group."""
-        deleted = self.handles[admin].delete_consumer_groups(
-            [group], request_timeout=timeout_ms / 1000
-        )
+        deleted = admin.delete_consumer_groups([group], request_timeout=timeout_ms / 1000)
         _wait(deleted, timeout_ms)
 
     def delete_records(
-        self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = CALL_MS
+        self, admin: Any, topic: str, offset: int, timeout_ms: int, partition: int = 0
     ) -> None:
         """Delete the records before an offset."""
         before = [confluent_kafka.TopicPartition(topic, partition, offset)]
-        _wait(self.handles[admin].delete_records(before, **_bounds(timeout_ms)), timeout_ms)
+        _wait(admin.delete_records(before, **_bounds(timeout_ms)), timeout_ms)
 
-    def describe_cluster(self, admin: str, timeout_ms: int = CALL_MS) -> None:
+    def describe_cluster(self, admin: Any, timeout_ms: int) -> None:
         """Describe the cluster."""
         self._need(admin, "describe_cluster")
-        asking = self.handles[admin].describe_cluster(request_timeout=timeout_ms / 1000)
+        asking = admin.describe_cluster(request_timeout=timeout_ms / 1000)
         _result(asking, timeout_ms)
 
-    def _need(self, admin: str, call: str) -> None:
+    def _need(self, admin: Any, call: str) -> None:
         """Raise `UnsupportedError` for a call that an older release lacks."""
-        if not hasattr(self.handles[admin], call):
+        if not hasattr(admin, call):
             raise UnsupportedError
 
 

@@ -4,7 +4,6 @@ import inspect
 import logging
 import sys
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -135,11 +134,11 @@ class ConfluentAdapter(ConfluentAdmin):
     def send(
         self,
         number: int,
-        producer: str,
+        producer: Any,
         topic: str,
-        value: str | None = None,
-        key: str | None = None,
-        partition: int | None = None,
+        value: str | None,
+        key: str | None,
+        partition: int | None,
     ) -> None:
         """Send a record."""
 
@@ -150,29 +149,27 @@ class ConfluentAdapter(ConfluentAdmin):
                 self.delivered(number, message.offset())
 
         where = {} if partition is None else {"partition": partition}
-        self.handles[producer].producer.produce(
-            topic, value=value, key=key, on_delivery=settle, **where
-        )
+        producer.producer.produce(topic, value=value, key=key, on_delivery=settle, **where)
 
-    def flush(self, producer: str, timeout_ms: int) -> None:
+    def flush(self, producer: Any, timeout_ms: int) -> None:
         """Wait for the outcome of all records."""
-        if self.handles[producer].producer.flush(timeout_ms / 1000):
+        if producer.producer.flush(timeout_ms / 1000):
             raise UnansweredError
 
-    def begin_transaction(self, producer: str) -> None:
+    def begin_transaction(self, producer: Any) -> None:
         """Begin a transaction."""
-        self.handles[producer].producer.begin_transaction()
+        producer.producer.begin_transaction()
 
-    def commit_transaction(self, producer: str, timeout_ms: int) -> None:
+    def commit_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Commit."""
-        self.handles[producer].producer.commit_transaction(timeout_ms / 1000)
+        producer.producer.commit_transaction(timeout_ms / 1000)
 
-    def abort_transaction(self, producer: str, timeout_ms: int) -> None:
+    def abort_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Abort."""
-        self.handles[producer].producer.abort_transaction(timeout_ms / 1000)
+        producer.producer.abort_transaction(timeout_ms / 1000)
 
     def send_offsets(
-        self, producer: str, consumer: str, offsets: dict[str, dict[str, int]], timeout_ms: int
+        self, producer: Any, consumer: Any, offsets: dict[str, dict[str, int]], timeout_ms: int
     ) -> None:
         """Add offsets of the consumer's group to the transaction."""
         committed = [
@@ -180,10 +177,8 @@ class ConfluentAdapter(ConfluentAdmin):
             for topic, partitions in offsets.items()
             for index, offset in partitions.items()
         ]
-        group = self.handles[consumer].consumer_group_metadata()
-        self.handles[producer].producer.send_offsets_to_transaction(
-            committed, group, timeout_ms / 1000
-        )
+        group = consumer.consumer_group_metadata()
+        producer.producer.send_offsets_to_transaction(committed, group, timeout_ms / 1000)
 
     # Consumers -----------------------------------------------------------------------------
 
@@ -216,10 +211,7 @@ class ConfluentAdapter(ConfluentAdmin):
         return {"ignored": ignored}
 
     def share_consumer(
-        self,
-        id: str,
-        settings: dict[str, Any],
-        topics: list[str],
+        self, id: str, settings: dict[str, Any], topics: list[str]
     ) -> dict[str, Any]:
         """Create a share consumer with explicit acknowledgements."""
         if not hasattr(confluent_kafka, "ShareConsumer"):
@@ -235,12 +227,12 @@ class ConfluentAdapter(ConfluentAdmin):
         consumer.subscribe(topics)
         return {"ignored": ignored}
 
-    def poll(self, consumer: str, records_max: int, timeout_ms: int) -> dict[str, Any]:
+    def poll(self, consumer: Any, records_max: int, timeout_ms: int) -> dict[str, Any]:
         """Return the records that have arrived.
 
         Asked for more records than there are, librdkafka would wait for the others.
         """
-        handle = self.handles[consumer]
+        handle = consumer
         if isinstance(handle, confluent_kafka.Consumer):
             messages = []
             message = handle.poll(timeout_ms / 1000)
@@ -252,20 +244,15 @@ class ConfluentAdapter(ConfluentAdmin):
         return {"records": list(_records_of(messages))}
 
     def acknowledge(
-        self,
-        consumer: str,
-        topic: str,
-        partition: int,
-        offset: int,
-        type: str = "accept",
+        self, consumer: Any, topic: str, partition: int, offset: int, type: str
     ) -> None:
         """Acknowledge a record of a share consumer."""
         kind = confluent_kafka.AcknowledgeType[type.upper()]
-        self.handles[consumer].acknowledge_offset(topic, partition, offset, kind)
+        consumer.acknowledge_offset(topic, partition, offset, kind)
 
-    def commit(self, consumer: str, timeout_ms: int = CALL_MS) -> None:
+    def commit(self, consumer: Any, timeout_ms: int) -> None:
         """Commit the positions, or the acknowledgements of a share consumer."""
-        handle = self.handles[consumer]
+        handle = consumer
         if isinstance(handle, confluent_kafka.Consumer):
             for found in handle.commit(asynchronous=False) or ():
                 if found.error is not None:
@@ -275,22 +262,22 @@ class ConfluentAdapter(ConfluentAdmin):
                 if error is not None:
                     raise error
 
-    def position(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def position(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the position."""
         key = confluent_kafka.TopicPartition(topic, partition)
-        return {"offset": self.handles[consumer].position([key])[0].offset}
+        return {"offset": consumer.position([key])[0].offset}
 
-    def committed(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def committed(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the committed offset."""
         key = confluent_kafka.TopicPartition(topic, partition)
-        [found] = self.handles[consumer].committed([key], timeout=CALL_MS / 1000)
+        [found] = consumer.committed([key], timeout=CALL_MS / 1000)
         if found.error is not None:
             raise confluent_kafka.KafkaException(found.error)
         return {"offset": None if found.offset < 0 else found.offset}
 
-    def seek(self, consumer: str, topic: str, offset: int, partition: int = 0) -> None:
+    def seek(self, consumer: Any, topic: str, offset: int, partition: int) -> None:
         """Set the position."""
-        self.handles[consumer].seek(confluent_kafka.TopicPartition(topic, partition, offset))
+        consumer.seek(confluent_kafka.TopicPartition(topic, partition, offset))
 
     # Administration ------------------------------------------------------------------------
 
@@ -306,19 +293,14 @@ class ConfluentAdapter(ConfluentAdmin):
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
-        """Close a client; what a producer has left is purged, and it is destroyed."""
-        handle = self.handles.pop(id)
-        began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
+    def stop(self, handle: Any, timeout_ms: int) -> None:
+        """See `Adapter`; what a producer has left is purged, and it is destroyed."""
         if isinstance(handle, _ServedProducer):
-            left_count = handle.producer.flush(timeout_ms / 1000)
-            self.forget(handle)
-            if left_count:
+            if handle.producer.flush(timeout_ms / 1000):
                 raise UnansweredError
+            handle.destroy()
         elif hasattr(handle, "close"):
             handle.close()
-        took_s = time.monotonic() - began_s  # noqa: TID251 - the same
-        return {"took_ms": round(took_s * 1000)}
 
     def forget(self, handle: Any) -> None:
         """See `Adapter`; a consumer closes in a thread, because that may take long."""

@@ -9,7 +9,7 @@ import kafka.admin
 import kafka.errors
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from atlas.adapters.adapter import Failure, UnsupportedError, main
+from atlas.adapters.adapter import Failure, UnsupportedError, main, offsets_of
 from atlas.adapters.kafka_python import KafkaPythonAdapter
 
 _ADMIN: Any = kafka.admin  # the types are those of kafka-python 3
@@ -55,98 +55,86 @@ class KafkaPython2Adapter(KafkaPythonAdapter):
         return super().consumer(id, settings, topics, assign)
 
     def send_offsets(
-        self, producer: str, consumer: str, offsets: dict[str, dict[str, int]], timeout_ms: int = 0
+        self, producer: Any, consumer: Any, offsets: dict[str, dict[str, int]]
     ) -> None:
         """Add offsets of the consumer's group to the transaction."""
-        del timeout_ms
         committed = {
-            TopicPartition(topic, int(index)): OffsetAndMetadata(offset, "", -1)
-            for topic, partitions in offsets.items()
-            for index, offset in partitions.items()
+            partition: OffsetAndMetadata(offset, "", -1)
+            for partition, offset in offsets_of(TopicPartition, offsets).items()
         }
-        group = self.handles[consumer].config["group_id"]
-        self.handles[producer].send_offsets_to_transaction(committed, group)
+        group = consumer.config["group_id"]
+        producer.send_offsets_to_transaction(committed, group)
 
-    def commit(self, consumer: str, timeout_ms: int = 0) -> None:
+    def commit(self, consumer: Any, timeout_ms: int) -> None:
         """Commit the positions."""
-        del timeout_ms
-        self.handles[consumer].commit()
+        del timeout_ms  # it is not bounded
+        consumer.commit()
 
-    def position(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def position(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the position."""
-        return {"offset": self.handles[consumer].position(TopicPartition(topic, partition))}
+        return {"offset": consumer.position(TopicPartition(topic, partition))}
 
-    def committed(self, consumer: str, topic: str, partition: int = 0) -> dict[str, Any]:
+    def committed(self, consumer: Any, topic: str, partition: int) -> dict[str, Any]:
         """Return the committed offset."""
-        return {"offset": self.handles[consumer].committed(TopicPartition(topic, partition))}
+        return {"offset": consumer.committed(TopicPartition(topic, partition))}
 
     def create_topic(
         self,
-        admin: str,
+        admin: Any,
         topic: str,
+        timeout_ms: int,
         partitions: int = 1,
         replication_factor: int = 1,
-        timeout_ms: int = 5_000,
     ) -> None:
         """Create a topic."""
         new = _ADMIN.NewTopic(topic, partitions, replication_factor)
-        self.handles[admin].create_topics([new], timeout_ms=timeout_ms)
+        admin.create_topics([new], timeout_ms=timeout_ms)
 
-    def create_partitions(
-        self, admin: str, topic: str, partitions: int, timeout_ms: int = 5_000
-    ) -> None:
+    def create_partitions(self, admin: Any, topic: str, partitions: int, timeout_ms: int) -> None:
         """Have a topic with so many partitions."""
         new = {topic: _ADMIN.NewPartitions(partitions)}
-        self.handles[admin].create_partitions(new, timeout_ms=timeout_ms)
+        admin.create_partitions(new, timeout_ms=timeout_ms)
 
-    def describe_topic(self, admin: str, topic: str, timeout_ms: int = 0) -> None:
+    def describe_topic(self, admin: Any, topic: str) -> None:
         """Describe a topic; raise the error of its description."""
-        del timeout_ms
-        for description in self.handles[admin].describe_topics([topic]):
+        for description in admin.describe_topics([topic]):
             if description["error_code"]:
                 raise kafka.errors.for_code(description["error_code"])()
 
-    def describe_configs(self, admin: str, topic: str, timeout_ms: int = 0) -> None:
+    def describe_configs(self, admin: Any, topic: str) -> None:
         """Describe the configuration of a topic; the responses have the errors."""
-        del timeout_ms
         kind = _ADMIN.ConfigResourceType.TOPIC
         resource = _ADMIN.ConfigResource(kind, topic)
-        for response in self.handles[admin].describe_configs([resource]):
+        for response in admin.describe_configs([resource]):
             _raise_first(response)
 
-    def alter_config(
-        self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = 0
-    ) -> None:
+    def alter_config(self, admin: Any, topic: str, config: dict[str, str]) -> None:
         """Set configuration keys of a topic; the response has the errors."""
-        del timeout_ms
         kind = _ADMIN.ConfigResourceType.TOPIC
         resource = _ADMIN.ConfigResource(kind, topic, config)
-        _raise_first(self.handles[admin].alter_configs([resource]))
+        _raise_first(admin.alter_configs([resource]))
 
-    def list_groups(self, admin: str, timeout_ms: int = 0) -> None:
+    def list_groups(self, admin: Any) -> None:
         """List the groups."""
-        del timeout_ms
-        self.handles[admin].list_consumer_groups()
+        admin.list_consumer_groups()
 
-    def describe_group(self, admin: str, group: str, timeout_ms: int = 0) -> None:
+    def describe_group(self, admin: Any, group: str) -> None:
         """Describe a group."""
-        del timeout_ms
-        self.handles[admin].describe_consumer_groups([group])
+        admin.describe_consumer_groups([group])
 
-    def delete_group(self, admin: str, group: str, timeout_ms: int = 0) -> None:
+    def delete_group(self, admin: Any, group: str) -> None:
         """Delete a group; kafka-python returns the classes of errors."""
-        del timeout_ms
-        for _, error in self.handles[admin].delete_consumer_groups([group]):
+        for _, error in admin.delete_consumer_groups([group]):
             if error is not kafka.errors.NoError:
                 raise error()
 
     def delete_records(
-        self, admin: str, topic: str, offset: int, partition: int = 0, timeout_ms: int = 5_000
+        self, admin: Any, topic: str, offset: int, timeout_ms: int, partition: int = 0
     ) -> None:
         """Delete the records before an offset."""
         if not hasattr(kafka.KafkaAdminClient, "delete_records"):
             raise UnsupportedError
-        super().delete_records(admin, topic, offset, partition, timeout_ms)
+        super().delete_records(admin, topic, offset, timeout_ms, partition)
 
     def close_consumer(self, consumer: Any, timeout_ms: int) -> None:
         """Close a consumer."""

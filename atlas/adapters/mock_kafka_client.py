@@ -3,14 +3,13 @@
 import importlib.metadata
 import logging
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, TextIO
 
 import structlog
 
-from atlas.adapters.adapter import Adapter, Failure, UnansweredError, main, mapped
+from atlas.adapters.adapter import Adapter, Failure, encoded, main, mapped
 from atlas.adapters.kafka_python_names import PRODUCER
 from atlas.adapters.loop_thread import LoopThread
 from client import Producer, ProducerSettings, open_admin
@@ -79,17 +78,17 @@ class MockKafkaClientAdapter(Adapter):
     def send(
         self,
         number: int,
-        producer: str,
+        producer: Any,
         topic: str,
-        value: str | None = None,
-        key: str | None = None,
-        partition: int | None = None,
+        value: str | None,
+        key: str | None,
+        partition: int | None,
     ) -> None:
         """Send a record; it waits for memory only."""
-        data, key_data = (None if text is None else text.encode() for text in (value, key))
+        data, key_data = encoded(value, key)
 
         async def send() -> None:
-            future = await self.handles[producer].send(topic, data, key_data, partition)
+            future = await producer.send(topic, data, key_data, partition)
             future.add_done_callback(settle)
 
         def settle(future: Any) -> None:
@@ -101,25 +100,25 @@ class MockKafkaClientAdapter(Adapter):
 
         self._thread.run(send(), _CALL_MS)
 
-    def flush(self, producer: str, timeout_ms: int) -> None:
+    def flush(self, producer: Any, timeout_ms: int) -> None:
         """Wait for the outcome of all records."""
-        self._thread.run(self.handles[producer].flush(), timeout_ms)
+        self._thread.run(producer.flush(), timeout_ms)
 
-    def begin_transaction(self, producer: str) -> None:
+    def begin_transaction(self, producer: Any) -> None:
         """Begin a transaction."""
 
         async def begin() -> None:
-            self.handles[producer].begin_transaction()
+            producer.begin_transaction()
 
         self._thread.run(begin(), _CALL_MS)
 
-    def commit_transaction(self, producer: str, timeout_ms: int) -> None:
+    def commit_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Commit."""
-        self._thread.run(self.handles[producer].commit_transaction(), timeout_ms)
+        self._thread.run(producer.commit_transaction(), timeout_ms)
 
-    def abort_transaction(self, producer: str, timeout_ms: int) -> None:
+    def abort_transaction(self, producer: Any, timeout_ms: int) -> None:
         """Abort."""
-        self._thread.run(self.handles[producer].abort_transaction(), timeout_ms)
+        self._thread.run(producer.abort_transaction(), timeout_ms)
 
     # Administration ------------------------------------------------------------------------
 
@@ -134,95 +133,63 @@ class MockKafkaClientAdapter(Adapter):
         return {"ignored": ignored}
 
     def create_topic(
-        self,
-        admin: str,
-        topic: str,
-        partitions: int = 1,
-        replication_factor: int = 1,
-        timeout_ms: int = _CALL_MS,
+        self, admin: "_OpenAdmin", topic: str, partitions: int = 1, replication_factor: int = 1
     ) -> None:
         """Create a topic."""
-        del timeout_ms
         new_topic = NewTopic(topic, partitions, replication_factor)
-        _raise_first(self._admin(admin).create_topics([new_topic]))
+        _raise_first(admin.admin.create_topics([new_topic]))
 
-    def delete_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
+    def delete_topic(self, admin: "_OpenAdmin", topic: str) -> None:
         """Delete a topic."""
-        del timeout_ms
-        _raise_first(self._admin(admin).delete_topics([topic]))
+        _raise_first(admin.admin.delete_topics([topic]))
 
-    def create_partitions(
-        self, admin: str, topic: str, partitions: int, timeout_ms: int = _CALL_MS
-    ) -> None:
+    def create_partitions(self, admin: "_OpenAdmin", topic: str, partitions: int) -> None:
         """Have a topic with so many partitions."""
-        del timeout_ms
-        _raise_first(self._admin(admin).create_partitions({topic: NewPartitions(partitions)}))
+        _raise_first(admin.admin.create_partitions({topic: NewPartitions(partitions)}))
 
-    def describe_topic(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
+    def describe_topic(self, admin: "_OpenAdmin", topic: str) -> None:
         """Describe a topic; raise the error of its description."""
-        del timeout_ms
-        _raise_first(self._admin(admin).describe_topics([topic]))
+        _raise_first(admin.admin.describe_topics([topic]))
 
-    def list_topics(self, admin: str, timeout_ms: int = _CALL_MS) -> dict[str, Any]:
+    def list_topics(self, admin: "_OpenAdmin") -> dict[str, Any]:
         """List the topics."""
-        del timeout_ms
-        return {"topics": self._admin(admin).list_topics()}
+        return {"topics": admin.admin.list_topics()}
 
-    def describe_configs(self, admin: str, topic: str, timeout_ms: int = _CALL_MS) -> None:
+    def describe_configs(self, admin: "_OpenAdmin", topic: str) -> None:
         """Describe the configuration of a topic."""
-        del timeout_ms
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        _raise_first(self._admin(admin).describe_configs([resource]))
+        _raise_first(admin.admin.describe_configs([resource]))
 
-    def alter_config(
-        self, admin: str, topic: str, config: dict[str, str], timeout_ms: int = _CALL_MS
-    ) -> None:
+    def alter_config(self, admin: "_OpenAdmin", topic: str, config: dict[str, str]) -> None:
         """Set configuration keys of a topic."""
-        del timeout_ms
         resource = ConfigResource(ResourceType.TOPIC, topic)
         changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in config.items()]
-        _raise_first(self._admin(admin).incremental_alter_configs({resource: changes}))
+        _raise_first(admin.admin.incremental_alter_configs({resource: changes}))
 
-    def list_groups(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
+    def list_groups(self, admin: "_OpenAdmin") -> None:
         """List the groups."""
-        del timeout_ms
-        self._admin(admin).list_groups()
+        admin.admin.list_groups()
 
-    def describe_group(self, admin: str, group: str, timeout_ms: int = _CALL_MS) -> None:
+    def describe_group(self, admin: "_OpenAdmin", group: str) -> None:
         """Describe a group; raise the error of its description."""
-        del timeout_ms
-        _raise_first(self._admin(admin).describe_groups([group]))
+        _raise_first(admin.admin.describe_groups([group]))
 
-    def delete_group(self, admin: str, group: str, timeout_ms: int = _CALL_MS) -> None:
+    def delete_group(self, admin: "_OpenAdmin", group: str) -> None:
         """Delete a group."""
-        del timeout_ms
-        _raise_first(self._admin(admin).delete_groups([group]))
+        _raise_first(admin.admin.delete_groups([group]))
 
-    def describe_cluster(self, admin: str, timeout_ms: int = _CALL_MS) -> None:
+    def describe_cluster(self, admin: "_OpenAdmin") -> None:
         """Describe the cluster."""
-        del timeout_ms
-        self._admin(admin).describe_cluster()
-
-    def _admin(self, name: str) -> Admin:
-        found: _OpenAdmin = self.handles[name]
-        return found.admin
+        admin.admin.describe_cluster()
 
     # Closing -------------------------------------------------------------------------------
 
-    def close(self, id: str, timeout_ms: int) -> dict[str, Any]:
-        """Close a client; one that does not is ended without its outcomes."""
-        handle = self.handles.pop(id)
-        began_s = time.monotonic()  # noqa: TID251 - a client's program has its own clock
+    def stop(self, handle: Any, timeout_ms: int) -> None:
+        """See `Adapter`."""
         if isinstance(handle, Producer):
-            try:
-                self._thread.run(handle.close(), timeout_ms)
-            except UnansweredError:
-                self.forget(handle)
-                raise
+            self._thread.run(handle.close(), timeout_ms)
         else:
-            self.forget(handle)
-        took_s = time.monotonic() - began_s  # noqa: TID251 - the same
-        return {"took_ms": round(took_s * 1000)}
+            handle.close()
 
     def forget(self, handle: Any) -> None:
         """See `Adapter`."""

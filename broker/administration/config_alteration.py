@@ -25,6 +25,7 @@ from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.key_warnings import warn_of_keys
 from broker.config.release_keys import GROUP_RESOURCES_SINCE
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
+from broker.config.synthetic_keys import fixed_key_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
@@ -249,6 +250,9 @@ def _check_topic(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
     if topic is None:
         message = f"The topic '{name}' does not exist."
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    problem = fixed_key_problem(topic.config.overrides, changed)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_CONFIG, problem)
     return lambda: cluster.alter_topic_config(topic, changed)
 
 

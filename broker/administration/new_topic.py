@@ -5,6 +5,7 @@ Source: Kafka's `ReplicationControlManager.createTopics`; checks are made in its
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from broker.administration.placement import (
     PARTITIONS_MAX,
@@ -101,9 +102,13 @@ def check_new_topic(
 
 @may_pause
 def create_planned(
-    cluster: Cluster, new_topic: NewTopic, plan: TopicPlan, names_of_request: Collection[str] = ()
+    cluster: Cluster,
+    new_topic: NewTopic,
+    plan: TopicPlan,
+    names_of_request: Collection[str] = (),
+    topic_id: UUID | None = None,
 ) -> Topic | Refusal:
-    """Create a topic by its plan.
+    """Create a topic by its plan, with a new id or this one.
 
     Many partitions are made with pauses. Another request may create the topic then, or stop a
     broker, so the topic is checked and planned again.
@@ -115,7 +120,7 @@ def create_planned(
             return checked_again
         plan = checked_again
     warn_of_keys(TOPIC_KEYS, plan.overrides, release_of(cluster.shared_config))
-    return cluster.create_topic(plan.name, plan.assignments, plan.overrides, made)
+    return cluster.create_topic(plan.name, plan.assignments, plan.overrides, made, topic_id)
 
 
 def _name_problem(cluster: Cluster, name: str, names_of_request: Collection[str]) -> Refusal | None:

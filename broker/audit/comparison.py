@@ -94,7 +94,8 @@ class Comparison:
     """The result of the comparison.
 
     `covered` counts the acknowledgements that were compared, with or without a finding; `removed`
-    those whose batch was removed by retention, DeleteRecords, compaction, or with its topic.
+    those whose batch was removed by retention, DeleteRecords, compaction, or with its topic, and
+    those of topics whose records are discarded.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -144,7 +145,11 @@ def _stored_logs(
             log = partition.log
             start_offset, end_offset = log.log_start_offset, log.log_end_offset
             cleaned = None if log.segments is None else log.segments.cleaned
-            batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
+            batches: list[bytes] = []
+            if log.keeps_records:
+                batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
+            else:
+                start_offset = end_offset
             key = topic.topic_id, partition.partition_index
             yield (
                 key,

@@ -9,6 +9,7 @@ from broker.cluster.producer_limit import limit_producer_ids
 from broker.cluster.share_pruning import start_share_tasks
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import start_transaction_tasks
+from broker.config.synthetic_keys import STORED
 from broker.timers import PeriodicTask
 from protocol.pacing import may_pause
 
@@ -54,10 +55,14 @@ def _start_retention(cluster: Cluster, now_ms: int) -> None:
 
 
 def _retained_topics(cluster: Cluster) -> list[Topic]:
-    """Return the topics of which retention deletes segments; the log cleaner does it in others."""
+    """Return the topics of which retention deletes segments; the log cleaner does it in others.
+
+    Logs that store nothing have no segments.
+    """
+    stored = (topic for topic in cluster.topics.all() if topic.config["log.records"] == STORED)
     if not cluster.config["log.cleaner.enable"]:
-        return [topic for topic in cluster.topics.all() if not topic.is_compacted]
-    return [topic for topic in cluster.topics.all() if not _is_cleaned(topic)]
+        return [topic for topic in stored if not topic.is_compacted]
+    return [topic for topic in stored if not _is_cleaned(topic)]
 
 
 def _retention_turns(cluster: Cluster, topics: Iterable[Topic], now_ms: int) -> Iterator[None]:
@@ -170,7 +175,7 @@ def _backoff_ms(cluster: Cluster) -> int:
 
 def _is_cleaned(topic: Topic) -> bool:
     """Return whether a broker has the log cleaner compact its logs of a topic."""
-    if topic.is_internal:
+    if topic.is_internal or topic.config["log.records"] != STORED:
         return False
     return topic.is_compacted or any(own.is_compacted for own in topic.by_broker.values())
 

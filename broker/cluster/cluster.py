@@ -57,14 +57,14 @@ class Cluster:
         *,
         cluster_id: str,
         new_uuid: Callable[[], UUID],
+        node_ids: Sequence[int] = (),
     ) -> None:
         """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable."""
-        self._first_config = config
-        self.cluster_id = cluster_id
+        self._first_config, self._first_cluster_id = config, cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        first = config.first_node_id
-        self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
+        node_ids = node_ids or range(config.first_node_id, config.first_node_id + broker_count)
+        self._first_brokers = {n: Broker(n, "", -1) for n in node_ids}
         self.first_node_ids = tuple(self._first_brokers)
         """The node ids of the brokers that exist from the start."""
         self.brokers = dict(self._first_brokers)
@@ -89,10 +89,12 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
+        self.cluster_id = self._first_cluster_id
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
+        self.features_at_start = dict(self.features.levels)
         if self.features.has_eligible_leader_replicas:
             config = with_common_min_insync_replicas(config)
-        self.config = config
+        self.config = self.config_at_start = config
         self.routes = RoutesByBroker(config)
         self.client_instances = ClientInstances()
         self.controller_id = self.first_node_ids[0]
@@ -164,11 +166,6 @@ class Cluster:
         """Have what is remembered of requests looked up again."""
         self.generation += 1
 
-    @property
-    def transaction_version(self) -> int:
-        """The finalized level of Kafka's feature `transaction.version`."""
-        return self.features.level(TRANSACTION_VERSION)
-
     # Brokers -------------------------------------------------------------------------------
 
     def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
@@ -181,8 +178,7 @@ class Cluster:
 
     def is_alive(self, node_id: int) -> bool:
         """Whether a broker is up; one that was decommissioned is not."""
-        broker = self.brokers.get(node_id)
-        return broker is not None and broker.is_alive
+        return (broker := self.brokers.get(node_id)) is not None and broker.is_alive
 
     # Coordinators --------------------------------------------------------------------------
 
@@ -270,10 +266,11 @@ class Cluster:
         assignments: Assignments,
         overrides: Mapping[str, str],
         made: MadePartitions | None = None,
+        topic_id: UUID | None = None,
     ) -> Topic:
         """Create a topic whose name, assignments and configuration were checked before."""
-        topic_id = self.new_uuid()
-        topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        config = TopicConfig(self.shared_config, overrides)
+        topic = Topic(name, topic_id or self.new_uuid(), [], config)
         topic.by_broker = topic.on_different_brokers(topic.config, self.config)
         self.topics.add(topic)
         self.add_partitions(topic, assignments, made)
@@ -286,9 +283,8 @@ class Cluster:
         self, topic: Topic, assignments: Assignments, made: MadePartitions | None = None
     ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
-        alive_ids = self.alive_broker_ids()
-        config, timers = self.config, self.timers
-        topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
+        made_of = self.alive_broker_ids(), self.config, self.timers
+        topic.partitions += new_partitions(topic, assignments, made, *made_of, self.freed)
         self.groups.table.note_topic_change(topic.name)
 
     @may_pause

@@ -1,17 +1,20 @@
-"""What coordinators know after their log has lost its end: what a new leader loads.
+"""What coordinators load from their logs, as a new leader does.
 
-The state of groups and transactional ids is in memory. Only what the lost records were about is
-read again from the records that are left.
+The state of groups and transactional ids is in memory. When a log has lost its end, only what the
+lost records were about is read again from the records that are left. After a snapshot was loaded
+everything is read.
 
 Sources: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager`,
 `TransactionStateManager.loadTransactionMetadata` and `ShareCoordinatorShard.replay`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from functools import partial
 from typing import Any
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.late_coordinators import modern_rules
 from broker.cluster.share_log import note_snapshot
 from broker.cluster.topics import (
     GROUP_METADATA_TOPIC,
@@ -19,8 +22,9 @@ from broker.cluster.topics import (
     TRANSACTION_STATE_TOPIC,
     Partition,
 )
-from broker.groups.group import Group
 from broker.groups.group_table import GroupTable
+from broker.groups.loaded_records import LoadedRecord, LoadedRecords
+from broker.groups.loading import load_group
 from broker.groups.results import CommittedOffset
 from broker.share_groups.share_state import SharePartitionKey, ShareState, replayed
 from broker.transactions.state_records import transaction_of
@@ -30,9 +34,9 @@ from protocol.coordinator_records import (
     GROUP_RECORDS,
     SHARE_RECORDS,
     TRANSACTION_RECORDS,
+    CoordinatorRecord,
     decode_key,
     decode_value,
-    record_type,
 )
 from protocol.pacing import may_pause, no_pause
 from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
@@ -42,13 +46,22 @@ _Values = dict[bytes, tuple[int, bytes | None]]
 
 
 @may_pause
+def load_log(cluster: Cluster, partition: Partition, now_ms: int) -> None:
+    """Have coordinators know what the log of an internal partition has: as their new leader."""
+    load_what_is_left(cluster, partition, tuple(partition.log.rewind()), now_ms)
+
+
+@may_pause
 def load_what_is_left(
     cluster: Cluster, partition: Partition, lost: Sequence[bytes], now_ms: int
 ) -> None:
-    """Have coordinators forget what they know from lost batches of an internal partition."""
+    """Have coordinators know of what lost batches of an internal partition were about what is left.
+
+    Batches that are still in the log are read again.
+    """
     if partition.topic_name == GROUP_METADATA_TOPIC:
         gone = _Replayed(lost)
-        _restart_groups(cluster.groups.table, partition, gone, now_ms)
+        _load_groups(cluster, partition, gone, now_ms)
         _load_offsets(cluster.groups.table, partition, gone, now_ms)
     elif partition.topic_name == TRANSACTION_STATE_TOPIC:
         with no_pause():
@@ -56,6 +69,12 @@ def load_what_is_left(
     elif partition.topic_name == SHARE_GROUP_STATE_TOPIC:
         with no_pause():
             _load_share_states(cluster, partition, lost)
+
+
+def last_records(batches: Iterable[bytes]) -> list[CoordinatorRecord]:
+    """Return the last committed record of each key in batches that was not deleted, in order."""
+    found = sorted(_Replayed(batches).values.items(), key=lambda item: item[1][0])
+    return [(key, value) for key, (_offset, value) in found if value is not None]
 
 
 class _Replayed:
@@ -98,27 +117,50 @@ class _Replayed:
 
 
 @may_pause
-def _restart_groups(
-    table: GroupTable, partition: Partition, gone: "_Replayed", now_ms: int
-) -> None:
-    """Forget the members of each group of which lost records are not about offsets."""
-    offsets_type = record_type(schema.OffsetCommitKey)
+def _load_groups(cluster: Cluster, partition: Partition, gone: "_Replayed", now_ms: int) -> None:
+    """Load each group again of which lost records are not about offsets."""
     left = _Replayed(partition.log.rewind())
-    restarted = {}
-    for data in _lost_keys(gone, left):
+    lost_keys = (decode_key(GROUP_RECORDS, data) for data in _lost_keys(gone, left))
+    by_group: dict[str, list[LoadedRecord]] = {
+        _group_id(key): [] for key in lost_keys if not _is_offset(key)
+    }
+    for data, (_offset, value) in sorted(left.values.items(), key=lambda item: item[1][0]):
         key = decode_key(GROUP_RECORDS, data)
-        if record_type(key) != offsets_type:
-            group_id = getattr(key, "group_id", None) or getattr(key, "group", None)
-            restarted[group_id] = decode_value(GROUP_RECORDS, key, left.value(data))
-    for group_id, value in restarted.items():
-        if group_id is not None:
-            _restart(table, group_id, value, now_ms)
+        if value is not None and not _is_offset(key) and _group_id(key) in by_group:
+            record = LoadedRecord(key, decode_value(GROUP_RECORDS, key, value))
+            by_group[_group_id(key)].append(record)
+    for group_id, records in by_group.items():
+        _load_group(cluster, group_id, LoadedRecords(records), now_ms)
+
+
+@may_pause
+def _load_group(cluster: Cluster, group_id: str, records: LoadedRecords, now_ms: int) -> None:
+    share = cluster.share.groups
+    is_share_group = records.has_any(
+        schema.ShareGroupMetadataKey,
+        schema.ShareGroupMemberMetadataKey,
+        schema.ShareGroupStatePartitionMetadataKey,
+    )
+    if is_share_group or group_id in share:
+        share.load(group_id, records if is_share_group else None, now_ms)
+        return
+    rules = partial(modern_rules, cluster)
+    load_group(cluster.groups.table, group_id, records, rules, cluster.timers, now_ms)
+
+
+def _is_offset(key: Any) -> bool:
+    return isinstance(key, (schema.OffsetCommitKey, schema.LegacyOffsetCommitKey))
+
+
+def _group_id(key: Any) -> str:
+    group_id: str = getattr(key, "group_id", None) or key.group
+    return group_id
 
 
 @may_pause
 def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", now_ms: int) -> None:
     """Have groups know the committed and pending offsets that are left."""
-    offsets_type, index = record_type(schema.OffsetCommitKey), partition.partition_index
+    index = partition.partition_index
     producer_ids = gone.ended | gone.written.keys()
     for producer_id in producer_ids:
         for _ in table.transactional_offsets.complete(index, producer_id):
@@ -126,16 +168,10 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
     with no_pause():
         # What was committed during a pause is among the records that are left.
         left = _Replayed(partition.log.rewind())
-        for producer_id in producer_ids:
-            for data, (_offset, value) in left.open.get(producer_id, {}).items():
-                key = decode_key(GROUP_RECORDS, data)
-                committed = _committed(key, value)
-                if committed is not None:
-                    offset_key = key.group, key.topic, key.partition
-                    table.transactional_offsets.add(index, producer_id, offset_key, committed)
+        _load_pending(table, index, left, producer_ids, now_ms)
         for data in _lost_keys(gone, left):
             key = decode_key(GROUP_RECORDS, data)
-            if record_type(key) != offsets_type:
+            if not _is_offset(key):
                 continue
             committed, group = _committed(key, left.value(data)), table.get(key.group)
             if committed is not None:
@@ -145,19 +181,31 @@ def _load_offsets(table: GroupTable, partition: Partition, gone: "_Replayed", no
                 group.offsets.remove(key.topic, key.partition)
 
 
+def _load_pending(
+    table: GroupTable, index: int, left: "_Replayed", producer_ids: Set[int], now_ms: int
+) -> None:
+    """Have groups know the offsets of open transactions, in the order of the log."""
+    records = sorted(
+        (offset, producer_id, data, value)
+        for producer_id in producer_ids
+        for data, (offset, value) in left.open.get(producer_id, {}).items()
+    )
+    for offset, producer_id, data, value in records:
+        key = decode_key(GROUP_RECORDS, data)
+        committed = _committed(key, value)
+        if committed is not None:
+            offset_key = key.group, key.topic, key.partition
+            if table.get(key.group) is None:
+                table.create(key.group, now_ms)
+            table.transactional_offsets.add(index, producer_id, offset_key, committed)
+            if left.values.get(data, (-1, None))[0] > offset:  # a later commit has replaced it
+                table.transactional_offsets.replace(offset_key)
+
+
 def _lost_keys(gone: "_Replayed", left: "_Replayed") -> set[bytes]:
     """Return the keys of lost records, and of those that transactions with lost markers wrote."""
     keys = set(gone.values).union(*gone.written.values())
     return keys.union(*(left.written[producer_id] for producer_id in gone.ended))
-
-
-@may_pause
-def _restart(table: GroupTable, group_id: str, value: Any, now_ms: int) -> None:
-    """Forget the members of a group; a classic one goes on behind the generation that is left."""
-    table.restart(group_id, now_ms, is_left=value is not None)
-    group = table.get(group_id)
-    if isinstance(group, Group):
-        group.generation_id = getattr(value, "generation", group.generation_id)
 
 
 def _committed(key: Any, data: bytes | None) -> CommittedOffset | None:

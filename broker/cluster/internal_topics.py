@@ -117,6 +117,8 @@ SHARE_GROUP_STATE = InternalTopic(
 
 BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_STATE)}
 """The internal topics that Metadata creates when a client names them."""
+ALL_BY_NAME = {**BY_NAME, SHARE_GROUP_STATE.name: SHARE_GROUP_STATE}
+"""All internal topics."""
 
 
 @lru_cache(maxsize=4096)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # their imports take a quarter of the start
     from broker.cluster.group_topics import GroupTopics
     from broker.cluster.share_groups import ShareGroups
     from broker.groups.coordinator import GroupCoordinator
+    from broker.groups.modern_rules import ModernRules
 
 
 class ClusterParts(Protocol):
@@ -40,6 +41,13 @@ class ClusterParts(Protocol):
         """Run what takes long, in turns with requests."""
 
 
+def modern_rules(cluster: ClusterParts) -> "ModernRules":
+    """Return the rules of the release for groups whose coordinator assigns."""
+    from broker.groups.modern_rules import rules_of  # noqa: PLC0415
+
+    return rules_of(release_of(cluster.shared_config))
+
+
 class LateCoordinators:
     """Those that a cluster has made since its last reset; it makes each one once."""
 
@@ -51,7 +59,6 @@ class LateCoordinators:
         """The coordinator of groups of the classic and the consumer protocol."""
         from broker.groups.consumer.membership import new_member_id  # noqa: PLC0415
         from broker.groups.coordinator import GroupCoordinator  # noqa: PLC0415
-        from broker.groups.modern_rules import rules_of  # noqa: PLC0415
 
         cluster, new_uuid = self._cluster, self._cluster.new_uuid
         return GroupCoordinator(
@@ -64,7 +71,7 @@ class LateCoordinators:
             setting=lambda group_id, key: group_setting(cluster.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
             in_turns=cluster.in_turns,
-            rules=lambda: rules_of(release_of(cluster.shared_config)),
+            rules=lambda: modern_rules(cluster),
         )
 
     @property

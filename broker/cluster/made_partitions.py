@@ -1,6 +1,7 @@
 """Make the partitions of a topic. Ten thousand take long, so requests make them in turns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from broker.cluster.compaction import Compaction
@@ -13,6 +14,7 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
+from broker.config.synthetic_keys import STORED
 from broker.timers import Timers
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
 
@@ -94,14 +96,18 @@ def new_partitions(
     alive_ids: Sequence[int],
     config: BrokerConfig,
     timers: Timers,
+    freed: Callable[[Partition, int], None],
 ) -> list[Partition]:
     """Return the next partitions of a topic: those that were made before, if they still fit.
 
-    `timers` are for the compaction of internal topics.
+    `timers` are for the compaction of internal topics. `freed` is called with the bytes of batches
+    that a partition drops at once.
     """
     made_of = len(topic.partitions), assignments, alive_ids, config
     fits = made is not None and made.fits(*made_of)
     partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
+    if topic.config["log.records"] != STORED:
+        _replace_logs(topic, partitions, freed)
     for partition in partitions:
         if len(partition.isr) < len(partition.replicas):
             partition.replica_ends = {n: 0 for n in partition.replicas if n not in partition.isr}
@@ -111,3 +117,25 @@ def new_partitions(
             if partition.compaction is not None:
                 partition.compaction.timers = timers
     return partitions
+
+
+def _replace_logs(
+    topic: Topic, partitions: Iterable[Partition], freed: Callable[[Partition, int], None]
+) -> None:
+    """Give new partitions the logs of a topic that stores nothing."""
+    # Few clusters have such a topic, and none at its start.
+    from broker.cluster.discarding_log import DiscardingLog  # noqa: PLC0415
+    from broker.cluster.synthetic_log import SyntheticLog  # noqa: PLC0415
+    from broker.cluster.synthetic_records import SyntheticRecords  # noqa: PLC0415
+
+    if not topic.is_synthetic:
+        for partition in partitions:
+            partition.log = DiscardingLog(partial(freed, partition))
+        return
+    first = topic.partitions[0].log if topic.partitions else None
+    if isinstance(first, SyntheticLog):
+        records = first.records
+    else:
+        records = SyntheticRecords(topic.name, topic.config)
+    for partition in partitions:
+        partition.log = SyntheticLog(records, partition.partition_index)

@@ -46,7 +46,7 @@ def first_record_from(
     """
     log = partition.log
     offset, end_offset = log.log_start_offset, log.log_end_offset
-    if partition.compaction is None:
+    if partition.compaction is None and log.keeps_records:
         _extend_segments(log, settings)
         assert log.segments is not None  # made by `_extend_segments`
         offset, end_offset = log.segments.range_with_timestamp(timestamp)

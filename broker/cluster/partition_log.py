@@ -9,7 +9,7 @@ The high watermark says which records are committed.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 from typing import cast
 
@@ -59,6 +59,8 @@ class PartitionLog:
         "waiters",
     )
 
+    keeps_records = True  # or else what is read was not appended
+
     def __init__(self) -> None:
         self._batches: list[bytes] = []
         self.log_start_offset = 0
@@ -69,10 +71,8 @@ class PartitionLog:
         self.size_bytes = 0
         self.appended_ms = 0
         """When the newest batch was appended."""
-        self.segments: LogSegments | None = None
-        """None until something needs them."""
-        self.has_gaps = False
-        """Whether offsets are missing between batches, because of compaction."""
+        self.segments: LogSegments | None = None  # until something needs them
+        self.has_gaps = False  # are offsets missing between batches, because of compaction?
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: tuple[tuple[int, int], ...] = ()
         # Of the last one of these; reading the tuple would touch three more objects.
@@ -123,6 +123,11 @@ class PartitionLog:
         self._newest_epoch = leader_epoch
         starts = (*self.epoch_starts, (leader_epoch, self.log_end_offset))
         self.epoch_starts = _USUAL_EPOCHS if starts == _USUAL_EPOCHS else starts
+
+    def set_epochs(self, starts: Iterable[tuple[int, int]]) -> None:
+        """Replace the leader epochs, each with the first offset that was written in it."""
+        self.epoch_starts = tuple(starts)
+        self._newest_epoch = self.epoch_starts[-1][0] if self.epoch_starts else -1
 
     def begin_at(self, offset: int) -> None:
         """Make `offset` the first offset of a log that never had a batch."""
@@ -322,10 +327,7 @@ class PartitionLog:
         return [*(batch_base_offset(self._batches[index]) for index in indexes), offset]
 
     def advance_start(self, offset: int, settings: SegmentSettings = DEFAULT_SETTINGS) -> None:
-        """Move the log start offset up to `offset`; drop the batches that end before it.
-
-        What is left of their segments stays.
-        """
+        """Move the log start up to `offset`; drop batches that end before it, not segments."""
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
@@ -354,8 +356,7 @@ class PartitionLog:
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.log_end_offset = offset
-        self.epoch_starts = tuple(known for known in self.epoch_starts if known[1] < offset)
-        self._newest_epoch = self.epoch_starts[-1][0] if self.epoch_starts else -1
+        self.set_epochs(known for known in self.epoch_starts if known[1] < offset)
         self.transaction_index.truncate(offset)
         if self.segments is None:
             self.segments = LogSegments()
@@ -375,8 +376,7 @@ class PartitionLog:
     ) -> int:
         """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
-        The newest batch stays, and at most `batches_max` batches are deleted, so fewer bytes may be
-        freed.
+        The newest batch stays, and at most `batches_max` are deleted: fewer bytes may be freed.
         """
         count, freed_bytes = 0, 0
         count_max = min(batches_max, len(self._batches) - 1)

@@ -9,6 +9,7 @@ from broker.cluster.compaction import Compaction
 from broker.cluster.log_segments import SegmentSettings
 from broker.cluster.partition_log import PartitionLog
 from broker.config.broker_config import BrokerConfig
+from broker.config.synthetic_keys import SYNTHETIC
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
 from protocol.records import COMPRESSION_NAMES, LOG_OVERHEAD_BYTES, RECORD_BYTES_MAX
@@ -154,6 +155,10 @@ class Topic:
     partitions: list[Partition]
     config: TopicConfig
     is_internal: bool = field(init=False)
+    is_synthetic: bool = field(init=False)
+    """Whether its records are made when they are read."""
+    is_read_only: bool = field(init=False)
+    """Whether clients may not write to it: it is internal or synthetic."""
     max_message_bytes: int = 0
     record_bytes_max: int = RECORD_BYTES_MAX
     segment_bytes: int = 0
@@ -178,6 +183,8 @@ class Topic:
 
     def __post_init__(self) -> None:
         self.is_internal = self.name in INTERNAL_TOPICS
+        self.is_synthetic = self.config["log.records"] == SYNTHETIC
+        self.is_read_only = self.is_internal or self.is_synthetic
         self.refresh_settings()
 
     def has_too_few_in_sync(self, partition: Partition) -> bool:
@@ -206,7 +213,7 @@ class Topic:
         self.batch_length_max = size_max - LOG_OVERHEAD_BYTES
         self.min_insync_replicas = config["min.insync.replicas"]
         self.segment_settings = SegmentSettings.of(config)
-        self.is_compacted = "compact" in cleanup_policy
+        self.is_compacted = "compact" in cleanup_policy and not self.is_synthetic
         self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]

@@ -13,6 +13,7 @@ from broker.config.broker_requirements import retention_ms
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError
 from broker.config.release_keys import is_known, key_in
+from broker.config.synthetic_keys import synthetic_problem
 from broker.config.topic_keys import CHECK_ORDER, TOPIC_KEYS
 from broker.config.values import parse_value
 from protocol.pacing import may_pause
@@ -101,7 +102,7 @@ def _contradiction(values: Mapping[str, Any]) -> str | None:
             "Tiered Storage functionality is disabled in the broker. Topic cannot be configured"
             " with remote log storage."
         )
-    return None
+    return synthetic_problem(values)
 
 
 # Keys for which the broker has keys in several units.

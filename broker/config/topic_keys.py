@@ -28,6 +28,7 @@ from broker.config.keys import (
     by_name,
     unseen_key,
 )
+from broker.config.synthetic_keys import SYNTHETIC_KEYS, SYNTHETIC_NAMES
 from broker.config.values import (
     at_least,
     between,
@@ -124,7 +125,7 @@ INTERNAL_KEYS: tuple[ConfigKey, ...] = (
 )
 
 TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
-    by_name(ENFORCED_KEYS, IGNORED_KEYS, INTERNAL_KEYS)
+    by_name(ENFORCED_KEYS, IGNORED_KEYS, INTERNAL_KEYS, SYNTHETIC_KEYS)
 )
 """Every key a topic knows, sorted by name."""
 
@@ -167,5 +168,6 @@ CHECK_ORDER: tuple[str, ...] = (
     "remote.log.delete.on.disable",
     "errors.deadletterqueue.group.enable",
     "internal.segment.bytes",
+    *SYNTHETIC_NAMES,
 )
-"""All keys in the order in which Kafka checks their values: that of `LogConfig.CONFIG`."""
+"""All keys in the order in which Kafka checks their values: that of `LogConfig.CONFIG`, ours last."""

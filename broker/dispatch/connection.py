@@ -317,7 +317,7 @@ class Connection:
 
     def _learn(self, frame: Frame, response: DispatchResult, now_ms: int) -> None:
         """Remember a request that was handled, so that equal ones take less time."""
-        if isinstance(response, Close):
+        if isinstance(response, Close) or not self._dispatcher.learns_requests:
             return
         if frame[0].startswith(_PRODUCE_KEY, frame[1]):
             if self._replay is None:

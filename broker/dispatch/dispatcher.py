@@ -46,6 +46,9 @@ AUTHENTICATION_APIS = frozenset(
 class Dispatcher:
     """Handle the request frames of one cluster with the registered handlers."""
 
+    learns_requests = True
+    """Whether requests that are like an earlier one may take a shorter path."""
+
     def __init__(
         self,
         cluster: Cluster,

@@ -47,6 +47,7 @@ class FaultTable:
         self._states: dict[int, RuleState] = {}
         self._last_id = 0
         self._hook: Hook | None = None
+        self._lasting_hook: Hook | None = None
         self.is_enabled = False
         """Whether a rule can still fire, or there is a hook."""
         self.named_apis: frozenset[ApiKey | None] = frozenset()
@@ -59,6 +60,8 @@ class FaultTable:
         """Called when a rule has changed what a log stores of a batch."""
         self.withheld: WithheldBatches | None = None
         """The batches that wait for the next one of their partition; None before there are any."""
+        self.check_rule: Callable[[FaultRule], None] | None = None
+        """Raises ValueError for a rule that this server cannot carry out, if there are any."""
         self._watchers: list[Callable[[], None]] = []
 
     @may_pause
@@ -88,6 +91,8 @@ class FaultTable:
         for number, rule in enumerate(paced(rules), 1):
             with _numbered(number, len(rules)):
                 check_cluster(rule, self._cluster)
+                if self.check_rule is not None:
+                    self.check_rule(rule)
         self._check_count(rules)  # again, after the pauses
         links = self._links(rules)
         states = [
@@ -240,15 +245,20 @@ class FaultTable:
         return self._states.get(rule_id)
 
     def reset(self) -> None:
-        """Remove all rules and the hook; ids start at 1 again."""
-        self._hook = None
+        """Remove all rules, and the hook unless it lasts; ids start at 1 again."""
+        self._hook = self._lasting_hook
         self._last_id = 0
         self.latest_ms = 0
         self.clear()
 
-    def set_hook(self, hook: Hook | None) -> None:
-        """Set the function that gets every request that no rule decides; None removes it."""
+    def set_hook(self, hook: Hook | None, *, is_lasting: bool = False) -> None:
+        """Set the function that gets every request that no rule decides; None removes it.
+
+        One that is lasting is there again after a reset.
+        """
         self._hook = hook
+        if is_lasting:
+            self._lasting_hook = hook
         self.refresh()
 
     @may_pause

@@ -70,6 +70,12 @@ class TransactionalOffsets:
         """Return the number of transactions that have pending offsets, in each partition."""
         return len(self._pending)
 
+    def all(self) -> Iterator[tuple[int, int, OffsetKey, PendingCommit]]:
+        """Yield the partition, producer id, key and offset of each commit that waits."""
+        for (offsets_partition, producer_id), pending in tuple(self._pending.items()):
+            for key, commit in tuple(pending.items()):
+                yield offsets_partition, producer_id, key, commit
+
     def pending_count(self, offsets_partition: int, producer_id: int) -> int:
         """Return how many offsets of a producer wait for a marker in a partition."""
         return len(self._pending.get((offsets_partition, producer_id), ()))

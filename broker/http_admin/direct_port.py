@@ -51,6 +51,7 @@ class DirectPort:
         path, _, query = target.partition("?")
         try:
             op, values = _operation(method, path)
+            self._admin.check_operation(op.operation_id)
             arguments = op.read_input(values, dict(parse_qsl(query)), body or b"")
             if isasyncgenfunction(op.handler):
                 parts = [part async for part in op.handler(self._admin, **arguments)]

@@ -66,7 +66,7 @@ class FollowerPath(Input):
     "/v1/topics/{name}/partitions/{partition}/truncate",
     tag="topics",
     turn_kind=TurnKind.EXCLUSIVE,
-    further_rules="The offset is not in the log",
+    further_rules="The offset is not in the log, or the topic is synthetic",
 )
 @may_pause
 def truncate_partition(admin: Admin, path: PartitionPath, body: TruncateBody) -> PartitionView:
@@ -76,6 +76,8 @@ def truncate_partition(admin: Admin, path: PartitionPath, body: TruncateBody) ->
     left. A batch is cut at the offset.
     """
     partition = admin.partition(path.name, path.partition)
+    if admin.topic(path.name).is_synthetic:
+        raise Problem(422, f"{path.name} is synthetic: its logs end where its configuration says")
     log = partition.log
     if not log.log_start_offset <= body.offset <= log.log_end_offset:
         offsets = f"{log.log_start_offset} to {log.log_end_offset}"
@@ -89,7 +91,7 @@ def truncate_partition(admin: Admin, path: PartitionPath, body: TruncateBody) ->
     "/v1/topics/{name}/partitions/{partition}/gap",
     tag="topics",
     turn_kind=TurnKind.EXCLUSIVE,
-    further_rules="The topic is internal, or the partition has no leader",
+    further_rules="The topic is internal or synthetic, or the partition has no leader",
 )
 def leave_partition_gap(admin: Admin, path: PartitionPath, body: GapBody) -> PartitionView:
     """Leave offsets without records at the end of a log, as compaction does.
@@ -106,7 +108,7 @@ def leave_partition_gap(admin: Admin, path: PartitionPath, body: GapBody) -> Par
     "/v1/topics/{name}/partitions/{partition}/control-records",
     tag="topics",
     turn_kind=TurnKind.EXCLUSIVE,
-    further_rules="The topic is internal, or a broker would refuse the marker",
+    further_rules="The topic is internal or synthetic, or a broker would refuse the marker",
 )
 @may_pause
 def append_control_record(
@@ -161,8 +163,9 @@ def resume_partition_follower(admin: Admin, path: FollowerPath) -> PartitionView
 
 def _writable(admin: Admin, path: PartitionPath) -> tuple[Topic, Partition]:
     topic, partition = admin.topic(path.name), admin.partition(path.name, path.partition)
-    if topic.is_internal:
-        raise Problem(422, f"INVALID_TOPIC_EXCEPTION: {path.name} is internal")
+    if topic.is_read_only:
+        kind = "synthetic" if topic.is_synthetic else "internal"
+        raise Problem(422, f"INVALID_TOPIC_EXCEPTION: {path.name} is {kind}")
     if partition.leader_id == NO_LEADER:
         raise Problem(422, f"partition {path.partition} of {path.name!r} has no leader")
     return topic, partition

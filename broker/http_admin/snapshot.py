@@ -1,90 +1,150 @@
-"""Snapshots: the setup of a cluster as one document, to save it and to load it again.
+"""Snapshots: the state of a cluster as one document, to save it and to load it again.
 
-A document has topics with their configuration and records, committed offsets, quotas, fault rules,
-SCRAM credentials and access control lists. It has no connections, members of groups, producers or
-open transactions.
+A document has topics with their records, producers and open transactions; groups with their members
+and offsets; what was configured at run time; quotas, fault rules, SCRAM credentials and access
+control lists. It has no connections, fetch sessions or records in flight.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from broker.cluster.topics import Partition
+from broker.cluster.topics import Topic
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.acls import AclQuery, list_acls
-from broker.http_admin.json_parts import encoded_elements
 from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.quotas import quota_views
+from broker.http_admin.snapshot_cluster import (
+    saved_brokers,
+    saved_configs,
+    saved_features,
+    saved_tokens,
+)
+from broker.http_admin.snapshot_coordinators import (
+    CoordinatorsAtOnce,
+    coordinators_at_once,
+    saved_groups,
+    saved_offsets,
+    saved_share_states,
+    saved_transactions,
+)
 from broker.http_admin.snapshot_document import (
     LONG_PARTS,
     MECHANISMS,
     SavedCredential,
-    SavedOffset,
     SavedPartition,
-    SavedRecord,
     SavedTopic,
     Snapshot,
 )
 from broker.http_admin.snapshot_load import at_once_actions, load_snapshot, rules_of
+from broker.http_admin.snapshot_partitions import (
+    LeftBytes,
+    LogAtOnce,
+    fill_log,
+    log_at_once,
+    saved_leader,
+)
 from broker.http_admin.state import Admin
-from broker.http_admin.topic_records import BytesBody, HeaderBody, committed_records
-from protocol.pacing import current_turn, may_pause, paced
-from protocol.records import Record
+from protocol.pacing import may_pause, no_pause, paced
 
 SAVED_BYTES_MAX = 8 * 1024 * 1024
-"""Most bytes of keys and values in a snapshot."""
+"""Most bytes of keys, values and batches in a snapshot."""
 
 SNAPSHOT_BYTES_MAX = 32 * 1024 * 1024
 """Largest document that can be loaded."""
 
 
 class SaveQuery(Input):
-    """Whether the document has the records."""
+    """Whether the document has the records, and whether it has all of them as stored batches.
+
+    With `batches` nothing of a batch is lost: who produced it, its compression, what it is with.
+    """
 
     records: bool = True
+    batches: bool = False
 
 
 class LoadQuery(Input):
     """With `keep` a reset loads the document again, as if the cluster had been started with it.
 
-    `at_once` allows fault rules that act at once.
+    `at_once` allows fault rules that act at once. With `cluster_id` the cluster has the id of the
+    document, until the next reset.
     """
 
     keep: bool = False
     at_once: bool = False
+    cluster_id: bool = False
+
+
+class _AtOnce(NamedTuple):
+    """A cluster at one moment: what may change while the document is made."""
+
+    cluster_id: str
+    next_producer_id: int
+    topics: list[tuple[Topic, Mapping[str, str], list[SavedPartition]]]
+    logs: dict[Topic, list[LogAtOnce]]
+    coordinators: CoordinatorsAtOnce
+
+
+def _at_once(admin: Admin, *, has_records: bool) -> _AtOnce:
+    cluster = admin.cluster
+    topics = list(cluster.topics.all())
+    return _AtOnce(
+        cluster.cluster_id,
+        cluster.producer_ids.next_block_start,
+        [
+            (topic, dict(topic.config.overrides), list(map(saved_leader, topic.partitions)))
+            for topic in topics
+        ],
+        {
+            topic: list(map(log_at_once, topic.partitions))
+            for topic in topics
+            if has_records and not topic.is_internal
+        },
+        coordinators_at_once(cluster),
+    )
 
 
 @operation("GET", "/v1/snapshot", tag="snapshot", turn_kind=TurnKind.READING, opened=LONG_PARTS)
 @may_pause
 def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
-    """Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+    """Return the state of the cluster as one document, which `PUT /v1/snapshot` loads.
 
-    Records of open and aborted transactions, internal topics and used-up fault rules are left out.
+    It is that of one moment. Records of committed transactions are plain records. Used-up fault
+    rules, secrets and the records of internal topics are left out.
     """
     cluster = admin.cluster
-    left_bytes = [SAVED_BYTES_MAX]
-    # Before the records: what is committed in a pause may be past the end of a log that is saved.
-    offsets = _saved_offsets(admin)
+    with no_pause():
+        found = _at_once(admin, has_records=query.records)
+    left = LeftBytes(SAVED_BYTES_MAX)
+    saved: list[SavedTopic] = []
+    internal: list[SavedTopic] = []
+    for topic, config, partitions in paced(found.topics):
+        logs = found.logs.get(topic, [])
+        for partition, log in paced(list(zip(partitions, logs, strict=False))):
+            fill_log(partition, log, left, all_batches=query.batches)
+        kind = internal if topic.is_internal else saved
+        kind.append(SavedTopic(topic.name, partitions, dict(config), topic.topic_id))
+    coordinators = found.coordinators
     return Snapshot(
-        topics=[
-            SavedTopic(
-                topic.name,
-                [
-                    _saved_partition(partition, left_bytes, has_records=query.records)
-                    for partition in paced(topic.partitions)
-                ],
-                dict(topic.config.overrides),
-            )
-            for topic in paced(cluster.topics.all())
-            if not topic.is_internal
-        ],
-        offsets=offsets,
+        cluster_id=found.cluster_id,
+        next_producer_id=found.next_producer_id,
+        features=saved_features(cluster),
+        brokers=saved_brokers(cluster),
+        configs=saved_configs(cluster),
+        topics=saved,
+        internal_topics=internal,
+        offsets=saved_offsets(coordinators.offsets),
+        groups=saved_groups(coordinators.group_logs),
+        transactions=saved_transactions(coordinators.transaction_logs),
+        share_states=saved_share_states(coordinators.share_states),
         quotas=quota_views(admin),
         faults=[
             state.without_past() for state in paced(admin.faults.rules()) if not state.is_used_up
         ],
         credentials=_saved_credentials(admin),
+        delegation_tokens=saved_tokens(cluster.delegation_tokens),
         acls=list_acls(admin, AclQuery()),
     )
 
@@ -115,26 +175,10 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
         raise Problem(422, f"faults: the snapshot acts at once: {'; '.join(actions)}{detail}")
     admin.restore = None
     admin.begin_again()
-    await load_snapshot(admin, body, rules)
+    await load_snapshot(admin, body, rules, takes_id=query.cluster_id)
     if query.keep:
-        admin.restore = lambda: load_snapshot(admin, body, rules)
-
-
-@may_pause
-def _saved_offsets(admin: Admin) -> list[SavedOffset]:
-    groups = admin.cluster.groups.table
-    return [
-        SavedOffset(
-            listing.group_id,
-            topic_name,
-            index,
-            committed.offset,
-            committed.leader_epoch,
-            committed.metadata or "",
-        )
-        for listing in paced(groups.list_groups())
-        for topic_name, index, committed in paced(groups.all_committed(listing.group_id))
-    ]
+        takes_id = query.cluster_id
+        admin.restore = lambda: load_snapshot(admin, body, rules, takes_id=takes_id)
 
 
 @may_pause
@@ -153,55 +197,3 @@ def _saved_credentials(admin: Admin) -> list[SavedCredential]:
         for mechanism in MECHANISMS
         if (credential := credentials.altered_scram(name, mechanism)) is not None
     ]
-
-
-@may_pause
-def _saved_partition(
-    partition: Partition, left_bytes: list[int], *, has_records: bool
-) -> SavedPartition:
-    log = partition.log
-    if not has_records:
-        return SavedPartition(list(partition.replicas))
-    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
-    return SavedPartition(
-        list(partition.replicas),
-        log_start_offset,
-        log_end_offset,
-        log.high_watermark if log.high_watermark < log_end_offset else None,
-        _encoded(committed_records(partition, log_end_offset), left_bytes),
-    )
-
-
-@may_pause
-def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
-    """Return a list of records as encoded JSON, which takes less memory."""
-    return encoded_elements(_saved_records(records, left_bytes))
-
-
-@may_pause
-def _saved_records(records: Iterable[Record], left_bytes: list[int]) -> Iterator[SavedRecord]:
-    turn = current_turn()
-    for record in records:
-        if turn is not None:
-            turn.pause()
-        left_bytes[0] -= len(record.key or b"") + len(record.value or b"")
-        if left_bytes[0] < 0:
-            mib = SAVED_BYTES_MAX >> 20
-            detail = f"the cluster has more than {mib} MiB of records; use records=false"
-            raise Problem(409, detail)
-        yield SavedRecord(
-            record.offset,
-            record.timestamp,
-            _saved_bytes(record.key),
-            _saved_bytes(record.value),
-            [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
-        )
-
-
-def _saved_bytes(value: bytes | None) -> str | BytesBody | None:
-    if value is None:
-        return None
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return BytesBody(base64=b64encode(value).decode())

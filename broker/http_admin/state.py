@@ -56,6 +56,16 @@ class Admin:
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Loads what a reset restores besides the state of the start."""
 
+    def check_operation(self, operation_id: str) -> None:
+        """Check that the server has an operation.
+
+        Raises:
+            Problem: 501, it does not have it.
+        """
+        reason = self.server.refused_operation(operation_id)
+        if reason is not None:
+            raise Problem(501, reason)
+
     async def reset(self, *, has_new_ports: bool = False) -> None:
         """Reset the cluster, and load again what was loaded to be kept.
 

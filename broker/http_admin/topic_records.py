@@ -2,7 +2,7 @@
 
 import asyncio
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -52,6 +52,7 @@ LOOK_EVERY = 8
 """Records between two looks at the time: they may be long."""
 
 _READ_BYTES = 256 * 1024
+_CONTROL_CHARACTERS = bytes(range(32))
 _READ_COMMITTED = "read_committed"
 
 TransactionOutcome = Literal["open", "committed", "aborted"]
@@ -258,6 +259,21 @@ def bytes_of(value: str | BytesBody | None) -> bytes | None:
     if value.text is not None:
         return value.text.encode()
     return decoded_base64(value.base64 or "")
+
+
+def saved_bytes(value: bytes | None) -> str | BytesBody | None:
+    """Return what `bytes_of` reads: text if the bytes are UTF-8, else base64.
+
+    Text that JSON would mostly escape is base64, too, which is shorter.
+    """
+    if value is None:
+        return None
+    with suppress(UnicodeDecodeError):
+        text = value.decode()
+        control_count = len(value) - len(value.translate(None, _CONTROL_CHARACTERS))
+        if control_count <= len(value) // 8:
+            return text
+    return BytesBody(base64=b64encode(value).decode())
 
 
 def decoded_base64(text: str) -> bytes:

@@ -140,6 +140,7 @@ class AdminPort:
         async def handle(request: web.Request) -> web.StreamResponse:
             if not op.is_open:
                 self._check_token(request)
+            self._admin.check_operation(op.operation_id)
             if op.body_bytes_max is not None:
                 request = request.clone(client_max_size=op.body_bytes_max)
             body = await _body_of(request)

@@ -94,7 +94,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     partition_count = len(partitions)
     isr_min = topic.min_insync_replicas if acks == ACKS_ALL else 0
     needs_followers = isr_min > 1  # a leader is in sync with itself
-    is_unusual = not is_plain or topic.is_internal or acks not in _LEGAL_ACKS
+    is_unusual = not is_plain or topic.is_read_only or acks not in _LEGAL_ACKS
     has_gate = cluster.quotas.clients.is_enabled
     gate: ProducerIds | None = None
     appended: AppendedFields = []
@@ -187,8 +187,9 @@ def _refuse_early(
             return outside
     if acks not in _LEGAL_ACKS:
         return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
-    if topic.is_internal and context.client_id != INTERNAL_WRITER:
-        return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    if topic.is_read_only and (topic.is_synthetic or context.client_id != INTERNAL_WRITER):
+        message = f"{topic.name} is synthetic: nobody writes to it" if topic.is_synthetic else None
+        return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION, error_message=message)
     return None
 
 

@@ -63,8 +63,10 @@ def store_records(
 
     If one of them is refused, none is stored.
     """
-    if topic.is_internal:
+    if topic.is_read_only:
         message = f"{topic.name} is internal: only coordinators write to it"
+        if topic.is_synthetic:
+            message = f"{topic.name} is synthetic: nobody writes to it"
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
     indexes = _choose_partitions(topic, records)
     if isinstance(indexes, Refusal):

@@ -110,16 +110,37 @@ class DelegationTokens:
     ) -> DelegationToken:
         """Create a token; a `lifetime_ms` of 0 or less asks for the longest."""
         max_timestamp_ms = _later(now_ms, _bounded(lifetime_ms, self._lifetime_ms))
-        token_id = self._new_token_id()
-        token = DelegationToken(
-            token_id,
-            hmac.digest(self._secret_key, token_id.encode(), "sha512"),
+        return self.restore(
+            self._new_token_id(),
             owner,
             requester,
             renewers,
             issue_timestamp_ms=now_ms,
             max_timestamp_ms=max_timestamp_ms,
             expiry_timestamp_ms=min(max_timestamp_ms, _later(now_ms, self._renew_period_ms)),
+        )
+
+    def restore(
+        self,
+        token_id: str,
+        owner: Principal,
+        requester: Principal,
+        renewers: tuple[Principal, ...],
+        *,
+        issue_timestamp_ms: int,
+        max_timestamp_ms: int,
+        expiry_timestamp_ms: int,
+    ) -> DelegationToken:
+        """Add a token; its HMAC follows from its id and the secret key."""
+        token = DelegationToken(
+            token_id,
+            hmac.digest(self._secret_key, token_id.encode(), "sha512"),
+            owner,
+            requester,
+            renewers,
+            issue_timestamp_ms,
+            max_timestamp_ms,
+            expiry_timestamp_ms,
         )
         self._by_id[token_id] = self._by_hmac[token.hmac] = token
         return token

@@ -6,10 +6,10 @@ Sources: Kafka's `OAuthBearerValidatorCallbackHandler`, `BrokerJwtValidator` and
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from broker.addresses import is_loopback
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.config.listener_values import started_texts, started_value
@@ -128,12 +128,7 @@ def _check_url(text: str) -> None:
     url = urlsplit(text)
     if url.scheme == "file" and url.path:
         return
-    host = url.hostname or ""
-    try:
-        is_loopback = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        is_loopback = False
-    if url.scheme not in {"http", "https"} or not is_loopback:
+    if url.scheme not in {"http", "https"} or not is_loopback(url.hostname or ""):
         raise ConfigError(
             f"{_PREFIX}jwks.endpoint.url: {text} is neither file:///PATH"
             " nor HTTP on a loopback address"

@@ -21,15 +21,18 @@ class BrokerListeners:
 
     def __init__(
         self,
-        first_node_id: int,
+        index_of: Callable[[int], int],
         new_protocol: Callable[[int, ListenerSecurity], asyncio.BaseProtocol],
     ) -> None:
-        """`new_protocol` returns the protocol of a connection to a broker, by its node id."""
+        """`new_protocol` returns the protocol of a connection to a broker, by its node id.
+
+        `index_of` returns the place of a broker in the order of the ports, also by its node id.
+        """
         self.plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """The listeners of every broker and their security."""
         self._tls: dict[tuple[int, str], ssl.SSLContext] = {}
         """The contexts that have replaced those of the plans, by node id and listener."""
-        self._first_node_id = first_node_id
+        self._index_of = index_of
         self._new_protocol = new_protocol
         self._listeners: list[Listener] = []
         self._left: deque[Listener] = deque()
@@ -47,12 +50,15 @@ class BrokerListeners:
         Raises:
             ListenError: the address cannot be bound.
         """
-        new_protocol = partial(self._new_protocol, broker_id, security)
-        tls = self._tls.get((broker_id, security.name), security.tls)
-        listener = Listener(broker_id, new_protocol, tls, security.name)
+        listener = self._new_listener(broker_id, security)
         bound_port = await listener.open(host, port)
         self._listeners.append(listener)
         return bound_port
+
+    def _new_listener(self, broker_id: int, security: ListenerSecurity) -> Listener:
+        new_protocol = partial(self._new_protocol, broker_id, security)
+        tls = self._tls.get((broker_id, security.name), security.tls)
+        return Listener(broker_id, new_protocol, tls, security.name)
 
     def use_tls(self, broker_id: int, listener_name: str, tls: ssl.SSLContext) -> None:
         """Have new connections of one listener of a broker use another TLS context."""
@@ -68,6 +74,26 @@ class BrokerListeners:
             ListenError: an address cannot be bound; then it has no listener.
         """
         self._set_addresses(broker, await self._bind(broker))
+
+    def open_soon(self, broker: Broker) -> None:
+        """Do what `open` does without a wait: connections are accepted in a moment.
+
+        Raises:
+            ListenError: an address cannot be bound; then it has no listener.
+        """
+        index, ports = self._index_of(broker.node_id), {}
+        opened: list[Listener] = []
+        try:
+            for plan, security in self.plans:
+                bound = plan.bound_by(index)
+                opened.append(self._new_listener(broker.node_id, security))
+                ports[plan.name] = opened[-1].open_soon(bound.host, bound.port)
+        except ListenError:
+            for listener in opened:
+                listener.end()
+            raise
+        self._listeners += opened
+        self._set_addresses(broker, ports)
 
     async def move(self, brokers: Iterable[Broker]) -> None:
         """Listen on new ports for these brokers, and refuse connections on all others.
@@ -98,7 +124,7 @@ class BrokerListeners:
 
     async def _bind(self, broker: Broker) -> dict[str, int]:
         """Return the ports of a broker's new listeners, by their names."""
-        index = broker.node_id - self._first_node_id
+        index = self._index_of(broker.node_id)
         ports = {}
         try:
             for plan, security in self.plans:
@@ -112,7 +138,7 @@ class BrokerListeners:
         return ports
 
     def _set_addresses(self, broker: Broker, ports: dict[str, int]) -> None:
-        index = broker.node_id - self._first_node_id
+        index = self._index_of(broker.node_id)
         for plan, _ in self.plans:
             name, host = plan.name, plan.bound_by(index).host
             advertised = plan.advertised_by(index)

@@ -98,6 +98,7 @@ class ClientProtocol(asyncio.Protocol):
         "close_reason",
         "connection",
         "is_aborted",
+        "is_blocked",
         "is_isolated",
         "last_active_ms",
         "peer",
@@ -118,6 +119,7 @@ class ClientProtocol(asyncio.Protocol):
         self._is_paused = False
         self._is_write_paused = False
         self.is_isolated = False
+        self.is_blocked = False  # whether nothing can be taken now, for a reason of a subclass
         self._withheld: list[ConnectionOutput] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
@@ -351,6 +353,7 @@ class ClientProtocol(asyncio.Protocol):
             or connection.close_manner is CloseManner.STOP_READING
             or self._is_write_paused
             or self.is_isolated
+            or self.is_blocked
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if is_paused != self._is_paused:

@@ -55,6 +55,21 @@ class Listener:
         Raises:
             ListenError: the address cannot be bound.
         """
+        bound_port = self._bind(host, port)
+        await self._serve()
+        return bound_port
+
+    def open_soon(self, host: str, port: int) -> int:
+        """Return the port as `open` does, without a wait: connections are accepted in a moment.
+
+        Raises:
+            ListenError: the address cannot be bound.
+        """
+        bound_port = self._bind(host, port)
+        self._opening = asyncio.get_running_loop().create_task(self._serve())
+        return bound_port
+
+    def _bind(self, host: str, port: int) -> int:
         try:
             sockets = listening_sockets(host, port)
         except (OSError, OverflowError) as error:
@@ -62,7 +77,6 @@ class Listener:
         self._addresses = [(bound.family, bound.getsockname()) for bound in sockets]
         self._held = sockets
         self.accepts = True
-        await self._serve()
         return int(self._addresses[0][1][1])
 
     def drop_waiting(self) -> None:

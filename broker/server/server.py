@@ -61,19 +61,18 @@ class Server:
         """`report_bug` receives what a handler raised, and the request."""
         self.cluster = cluster
         self.clock = clock
-        self.dispatcher = Dispatcher(cluster, report_bug)
+        self.dispatcher = self._new_dispatcher(report_bug)
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
         self.connections_max = sys.maxsize
         """Connections for which the process has files; more are closed with a log line."""
         self.connection_ids: Iterator[int] = count(1)
-        self.listeners = BrokerListeners(
-            cluster.first_node_ids[0],
-            lambda broker_id, security: ClientProtocol(self, broker_id, security),
-        )
+        self.listeners = BrokerListeners(self._port_index, self._new_protocol)
         self.certificates = ListenerCertificates(cluster, self.listeners)
         self._token_providers: TokenProviders | None = None
         cluster.certificates = self.certificates
+        self.refused_operation: Callable[[str], str | None] = lambda _operation_id: None
+        """Returns why an operation of the admin port is refused here, or None."""
         self.reset_count = 0
         self.reset_count_of_new = 0
         """The `reset_count` that belongs to the connections that are accepted now."""
@@ -93,6 +92,21 @@ class Server:
         """Connections whose request is not read to its end, because too many wait; oldest first."""
         self.timer_driver = TimerDriver(cluster.timers, clock, self.dispatcher.turns)
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def _new_dispatcher(self, report_bug: BugReporter) -> Dispatcher:
+        return Dispatcher(self.cluster, report_bug)
+
+    def _new_protocol(self, broker_id: int, security: ListenerSecurity) -> ClientProtocol:
+        return ClientProtocol(self, broker_id, security)
+
+    def _port_index(self, broker_id: int) -> int:
+        """Return the place of a broker in the order of the ports."""
+        return broker_id - self.cluster.first_node_ids[0]
+
+    @property
+    def bootstrap_ids(self) -> tuple[int, ...]:
+        """The brokers whose addresses clients are given at first."""
+        return tuple(self.cluster.brokers)
 
     async def listen(
         self,
@@ -163,9 +177,10 @@ class Server:
             return broker
 
     def start(self) -> None:
-        """Start the background tasks and the alarm of the timers."""
+        """Start the background tasks and the alarm of the timers, also without a listener."""
         now_ms = self.clock.now_ms()
-        assert self._loop is not None
+        if self._loop is None:
+            self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         self.timer_driver.start()
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room

@@ -14,9 +14,11 @@ from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.group_records import AppendRecords
+from broker.groups.loaded_records import LoadedRecords
 from broker.groups.modern_rules import rules_of
 from broker.groups.results import GroupListing
 from broker.groups.session_timer import SessionTimer
+from broker.share_groups.loading import load_share_group
 from broker.share_groups.member import JOIN_EPOCH, LEAVE_EPOCH, ShareHeartbeat
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
@@ -273,6 +275,18 @@ class ShareGroupCoordinator:
             session.stop()
         self._sessions.clear()
         self._groups.clear()
+
+    def load(self, group_id: str, records: LoadedRecords | None, now_ms: int) -> None:
+        """Have a group be what its records say, and begin its sessions; None if it has none."""
+        known = self._groups.pop(group_id, None)
+        for member_id in () if known is None else known.members:
+            session = self._sessions.pop((group_id, member_id), None)
+            if session is not None:
+                session.stop()
+        if records is not None:
+            group = self._groups[group_id] = self._new_group(group_id)
+            load_share_group(group, records, self._topics)
+            self.restart_sessions(group, now_ms)
 
     def restart_sessions(self, group: ShareGroup, now_ms: int) -> None:
         """Begin the sessions of a group again, as a new coordinator does."""

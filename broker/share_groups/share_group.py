@@ -94,6 +94,19 @@ class ShareGroup:
 
     # Members ---------------------------------------------------------------------------------
 
+    def load_members(
+        self, members: Iterable[ShareMember], metadata_hash: int, topics: TopicSource
+    ) -> None:
+        """Have the members of the records; an epoch begins if their topics have another hash."""
+        self.members = {member.member_id: member for member in members}
+        self._subscribe()
+        self._topic_names = {
+            topic_id: topics.name_of(topic_id) or "" for topic_id in self.initialized
+        }
+        metadata = tuple(map(topics.get, self._subscribed))
+        if group_hash(topic for topic in metadata if topic is not None) == metadata_hash:
+            self._metadata = metadata
+
     def find_member(self, request: ShareHeartbeat) -> ShareMember | Refusal:
         """Return the member of a heartbeat as it is, or a new one that joins."""
         member = self.members.get(request.member_id)

@@ -329,21 +329,25 @@ class ShareStates:
         is_due = state.update_count >= self._updates_per_snapshot
         update_count = 0 if is_due else state.update_count
         state = replace(state, created_ms=created_ms, written_ms=now_ms, update_count=update_count)
-        value = schema.ShareSnapshotValue(
-            snapshot_epoch=state.snapshot_epoch,
-            state_epoch=state.state_epoch,
-            leader_epoch=state.leader_epoch,
-            start_offset=state.start_offset,
-            delivery_complete_count=state.finished_count,
-            create_timestamp=created_ms,
-            write_timestamp=now_ms,
-            state_batches=_batches(schema.ShareSnapshotValue, state.state_batches),
-        )
-        record = (_key(schema.ShareSnapshotKey, key), encode_data(value, _VERSION))
-        refusal = self._append_record(key, record, now_ms)
+        refusal = self._append_record(key, snapshot_record(key, state), now_ms)
         if refusal is None:
             self._states[key] = state
         return refusal
+
+
+def snapshot_record(key: SharePartitionKey, state: ShareState) -> CoordinatorRecord:
+    """Return the record of all of a state, as of `written_ms`."""
+    value = schema.ShareSnapshotValue(
+        snapshot_epoch=state.snapshot_epoch,
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.finished_count,
+        create_timestamp=state.created_ms,
+        write_timestamp=state.written_ms,
+        state_batches=_batches(schema.ShareSnapshotValue, state.state_batches),
+    )
+    return _key(schema.ShareSnapshotKey, key), encode_data(value, _VERSION)
 
 
 def is_snapshot(encoded_key: bytes) -> bool:

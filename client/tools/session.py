@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def tool_parser(
     parser.add_argument(
         "--bootstrap-server",
         required=needs_servers,
-        type=_bootstrap_servers,
+        type=bootstrap_servers,
         metavar="HOST:PORT[,HOST:PORT...]",
         help="bootstrap brokers",
     )
@@ -95,12 +95,12 @@ def admin_of(
     """
     properties = read_properties(parsed.command_config)
     if api_timeout_ms is None:
-        api_timeout_ms = _milliseconds(properties, "default.api.timeout.ms", API_TIMEOUT_MS)
+        api_timeout_ms = milliseconds(properties, "default.api.timeout.ms", API_TIMEOUT_MS)
     return open_admin(
         parsed.bootstrap_server,
         client_id=properties.get("client.id", CLIENT_ID),
         security=security_of(properties),
-        request_timeout_ms=_milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
+        request_timeout_ms=milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
         default_api_timeout_ms=api_timeout_ms,
     )
 
@@ -123,14 +123,20 @@ def read_properties(path: Path | None) -> dict[str, str]:
         raise ToolError(f"cannot read {path}: {error}") from error
 
 
-def _milliseconds(properties: dict[str, str], key: str, default: int) -> int:
+def milliseconds(properties: Mapping[str, str], key: str, default: int) -> int:
+    """Return the number of ms that a property has, or the default.
+
+    Raises:
+        ToolError: it is no number.
+    """
     text = properties.get(key, str(default))
     if not text.isdecimal():
         raise ToolError(f"{key}={text}: expected a number of milliseconds")
     return int(text)
 
 
-def _bootstrap_servers(text: str) -> str:
+def bootstrap_servers(text: str) -> str:
+    """Return the value of an option with addresses, as a type of `argparse`."""
     try:
         addresses_of(text)
     except ValueError as error:

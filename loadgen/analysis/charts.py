@@ -11,10 +11,19 @@ from matplotlib.figure import Figure
 
 from loadgen.analysis.checks import bucket_levels
 from loadgen.analysis.fault_marks import mark_faults
+from loadgen.analysis.measures import (
+    END_TO_END,
+    PUBLISH,
+    PUBLISH_DELAY,
+    RESPONSE,
+    SHARES,
+    measure_label,
+)
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.svg_chart import BLUE, COLOURS, GRID, INK, LABEL, PALE, RED, YELLOW, svg_of
 
 _PERCENTILES = (("p50", BLUE), ("p90", YELLOW), ("p99", RED))
+_STYLES = {PUBLISH: "--", PUBLISH_DELAY: ":", END_TO_END: "-"}
 _HEAT = LinearSegmentedColormap.from_list("heat", [to_rgba(RED, 0.12), to_rgba(RED, 1.0)])
 """Shades of one colour on whatever the background is."""
 _BINS = 24
@@ -47,6 +56,10 @@ def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) ->
     if series["latencies"]:
         found["latencies"] = _latencies(series["latencies"], plan, faults)
         found["heat-map"] = _heat(series["heat"], plan, faults)
+    if series["lags"]:
+        found["lags"] = _lags(series["lags"], plan, faults)
+    if any(row["measure"] != RESPONSE for row in summary["latencies"]):
+        found["measures"] = _by_measure(summary["latencies"])
     allowed = {
         users[0].principal: quota.value
         for quota, users in plan.buckets("producer_ids_rate").values()
@@ -171,6 +184,48 @@ def _latencies(latencies: Rows, plan: Plan, faults: Rows) -> str:
         loc="outside upper right",
     )
     return svg_of(figure, "latencies")
+
+
+def _lags(lags: Rows, plan: Plan, faults: Rows) -> str:
+    """Draw the lag of each group over time."""
+    figure, [[axes]] = _panels(1, 1, 2.8)
+    for pause in dict.fromkeys(pause for tenant in plan.tenants for pause in tenant.pauses):
+        axes.axvspan(pause.at_s, pause.end_s, color=INK, alpha=0.12, linewidth=0)
+    for colour, (group, rows) in zip(cycle(COLOURS), _by(lags, "group_id").items(), strict=False):
+        times = [row["end_s"] for row in rows]
+        axes.plot(times, [row["lag"] for row in rows], color=colour, label=group, linewidth=1.4)
+    _over_time(axes, plan)
+    axes.set_ylim(bottom=0)
+    mark_faults(axes, faults, plan.duration_s)
+    axes.set_ylabel("records")
+    axes.set_xlabel(_TIME)
+    _title(axes, "Lag of each group")
+    _legend(axes)
+    return svg_of(figure, "lags")
+
+
+def _by_measure(rows: Rows) -> str:
+    """Draw each measure of each tenant over the percentiles, as far as there are figures."""
+    figure, [[axes]] = _panels(1, 1, 3.4)
+    places = [-log10(1 - share) for share in SHARES.values()]
+    shown = [row for row in rows if row["measure"] != RESPONSE and row["count"]]
+    for colour, row in zip(cycle(COLOURS), shown, strict=False):
+        axes.plot(
+            places,
+            [max(1.0, row[name]) / 1000 for name in SHARES],
+            color=colour,
+            linestyle=_STYLES[row["measure"]],
+            label=f"{row['tenant']}: {measure_label(row)}",
+            linewidth=1.4,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(_milliseconds)
+    axes.yaxis.set_minor_formatter("")
+    axes.set_xticks(places, [f"{share * 100:g} %" for share in SHARES.values()])
+    axes.set_ylabel("ms")
+    _title(axes, "Latencies by percentile")
+    _legend(axes)
+    return svg_of(figure, "measures")
 
 
 def _heat(heat: Mapping[str, Any], plan: Plan, faults: Rows) -> str:

@@ -7,8 +7,8 @@ from loadgen.analysis.latencies import Latencies, time_of
 
 Rows = list[dict[str, Any]]
 
-PERCENTILES = (0.5, 0.9, 0.99, 0.999)
-PERCENTILE_NAMES = ("p50_us", "p90_us", "p99_us", "p999_us")
+PERCENTILES = (0.5, 0.9, 0.99, 0.999, 0.9999)
+PERCENTILE_NAMES = ("p50_us", "p90_us", "p99_us", "p999_us", "p9999_us")
 LATENESS_SHARES = (0.5, 0.99)
 
 

@@ -17,6 +17,7 @@ ARGUMENTS = {"ln_growth": log(GROWTH)}
 VIEWS = {
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
+               min(sent_us) FILTER (WHERE api = 'Produce') AS sent_us,
                max(response_us) FILTER (
                    WHERE status = 'responded' AND error_code IN (0, 46)
                          AND main_apis[tenant] IN (api, 'any')

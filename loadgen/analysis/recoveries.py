@@ -2,7 +2,7 @@
 
 A tenant has recovered from the beginning of the first second after the end of a fault in which it
 got at least 90 % of the acknowledgements per second that it had before, and no error. A fault is
-observed until the next one begins, the tenant stops, or `OBSERVED_S` after it.
+observed until the next one begins, the tenant stops or pauses, or `OBSERVED_S` after it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from loadgen.analysis.checks import Judgement, Verdict
 from loadgen.analysis.local_rows import open_rows
 from loadgen.analysis.queries import BATCHES_OF_EVENTS
-from loadgen.fault_timeline import FaultRow
+from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def windows_of(plan: Plan, faults: Sequence[FaultRow]) -> list[tuple[Any, ...]]:
     """Return for each fault and tenant the times in µs between which its rows are looked at.
 
     They are those before the fault, its begin and its end, and the last one; in order. A fault
-    which lasts until the end of the run is over when it begins.
+    which lasts until the end of the run is over when it begins. A consumer in a pause reads
+    nothing, whatever happens to the cluster: its pauses are in no window.
     """
     found = []
     end_us = round(plan.duration_s * 1e6)
@@ -124,6 +125,11 @@ def windows_of(plan: Plan, faults: Sequence[FaultRow]) -> list[tuple[Any, ...]]:
             start_s, stop_s = plan.span_s(tenant)
             before_us = max(row.begun_us - round(BASELINE_S * 1e6), round(start_s * 1e6), *ended)
             until_us = min(next_us, end_us, round(stop_s * 1e6), observed_us)
+            for pause in tenant.pauses:
+                if pause.end_s * 1e6 <= row.begun_us:
+                    before_us = max(before_us, round(pause.end_s * 1e6))
+                else:
+                    until_us = min(until_us, round(pause.at_s * 1e6))
             if before_us < row.begun_us < until_us:
                 loses = tenant.behaviour in _LOSING
                 times = (before_us, row.begun_us, over_us, until_us)

@@ -5,6 +5,7 @@ from typing import Any
 
 from loadgen import page
 from loadgen.analysis.checks import SHADOW_UNITS
+from loadgen.analysis.measures import measure_label
 
 _UNKNOWN = "-"
 _CHARTS = {
@@ -19,6 +20,17 @@ _CHARTS = {
     "heat-map": (
         "Latency of all events",
         "A stronger colour means more events of that time with that latency.",
+    ),
+    "measures": (
+        "Latencies by percentile",
+        (
+            "The further to the right, the rarer. End to end is until a member of a group has"
+            " received the batch."
+        ),
+    ),
+    "lags": (
+        "Lag of each group",
+        "Records in the log that the group has not received; pauses of the plan are grey.",
     ),
     "ids": (
         "Producer ids",
@@ -45,6 +57,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, str], plan_text: str
             "ms": _ms,
             "seconds": _seconds,
             "time_of_day": _time_of_day,
+            "measure_label": measure_label,
         },
         summary=summary,
         plan_text=plan_text,

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from client.errors import error_name
 from loadgen import query_settings
 from loadgen.analysis import (
+    backlogs,
     checks,
     event_figures,
+    measures,
     queries,
     quota_bounds,
     recoveries,
@@ -23,40 +24,32 @@ from loadgen.analysis import (
 )
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
-from loadgen.analysis.quota_bounds import (
-    id_quotas,
-    mutation_buckets,
-    open_quota_views,
-    quota_verdicts,
-)
+from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets, open_quota_views
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.transactions import (
     TRANSACTION_QUERIES,
     open_transaction_views,
     transaction_verdicts,
 )
+from loadgen.analysis.verdicts import (
+    error_label,
+    lateness_verdict,
+    main_api,
+    request_verdicts,
+    stored_verdicts,
+)
 from loadgen.expected_answers import ACKNOWLEDGED, NO_ERRORS
-from loadgen.fault_timeline import FaultRow
-from loadgen.plan.plan import Plan, Tenant
+from loadgen.fault_rows import FaultRow
+from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
+from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
 from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ANY_API = "any"
-MAIN_APIS = {
-    "topic-creator": "CreateTopics",
-    "topic-expander": "CreatePartitions",
-    "topic-deleter": "DeleteTopics",
-    "consumer-group": "Fetch",
-    "share-group": "ShareFetch",
-    "connection-storm": "Metadata",
-    "admin": ANY_API,
-}
-"""The API whose response completes an event; EndTxn or Produce for the other behaviours."""
 MAYBE_STORED = {*ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
 """The errors of a batch that the broker may have stored all the same."""
 HEAT_CELLS = 60
@@ -86,6 +79,8 @@ class RunData:
     """The offsets of tenants that consume a source."""
     rows: int | None = None
     """How many rows there are, if that is known."""
+    receipts_path: str | None = None
+    """None if no tenant consumes in a group."""
     faults: Sequence[FaultRow] = ()
     """What became of the faults of the plan."""
 
@@ -96,8 +91,19 @@ class RunData:
         return self.read_back_path is not None and any(t.is_judged_by_record for t in tenants)
 
 
-def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
-    """Return the part of `summary.json` that comes from a run's rows, as JSON values."""
+class Summarised(NamedTuple):
+    """The result of the queries."""
+
+    summary: dict[str, Any]
+    """JSON values."""
+    measured: list[measures.Measured]
+    """The latencies that histograms are made of."""
+    cells: dict[str, list[backlogs.Cell]]
+    """The lag of each group over time."""
+
+
+def summarise(spark: "SparkSession", data: RunData) -> Summarised:
+    """Return the part of `summary.json` that comes from a run's rows, and the latencies in bins."""
     rows = data.rows
     if rows is None:
         rows = read_results(spark, data.results_path).count()
@@ -110,8 +116,9 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     with query_settings.changed(spark, settings):
         open_views(spark, data, partitions=1 if is_small else None)
         # Most of the time of a query over few rows is that for opening the files.
-        of_rows = ["results"] if data.read_back_path is None else ["results", "read_back"]
-        cached = [*(of_rows if is_small else ()), "events"]  # three queries use the events
+        paths = {"results": True, "read_back": data.read_back_path, "receipts": data.receipts_path}
+        of_rows = [view for view, path in paths.items() if path]
+        cached = [*(of_rows if is_small else ()), "events"]  # four queries use the events
         for view in cached:
             spark.catalog.cacheTable(view)
         try:
@@ -133,7 +140,7 @@ class _Summary:
         self._spark, self._data = spark, data
         self._arguments = arguments_of(data.plan)
 
-    def compute(self) -> dict[str, Any]:
+    def compute(self) -> Summarised:
         """Return the result of `summarise`."""
         data, plan = self._data, self._data.plan
         sql_by_name = queries_of(data)
@@ -157,8 +164,9 @@ class _Summary:
             # Another mapping, because other threads are reading this one.
             self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
             has_mutations = any(group["mutations"] for group in groups)
-            for name in NEEDS_THE_GROUPS:
-                if name in needed_queries(data) and (has_mutations or name not in OF_MUTATIONS):
+            late = [name for name in NEEDS_THE_GROUPS if name in needed_queries(data)]
+            for name in late:
+                if has_mutations or name not in OF_MUTATIONS:
                     running[name] = pool.submit(self._rows, sql_by_name[name])
             found = {
                 name: _in_order(name, running[name].result()) if name in running else []
@@ -172,28 +180,25 @@ class _Summary:
         found["tenants"] = event_figures.tenants_of(found["events"])
         found["latencies"] = event_figures.latencies_of(found["latencies"])
         lateness = event_figures.lateness_of(found["lateness"])
+        measured = measures.measured_of(found["measured"], found.get("end_to_ends", []), plan)
+        cells = backlogs.cells_of(found.get("lags", []), plan)
+        drained = backlogs.backlogs_of(plan, cells, measured_us / 1e6)
         shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
-        has_read_back = data.read_back_path is not None
         verdicts = [
-            *request_verdicts(plan, data.target, found, data.shadow_report),
-            *(stored_verdicts(plan, found) if has_read_back else ()),
-            *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
-            *recoveries.verdicts_of(plan, data.faults, found),
+            *_verdicts_of(data, found),
+            *backlogs.backlog_verdicts(plan, drained),
             lateness_verdict(plan, lateness["lateness_us"]),
         ]
-        return {
+        summary = {
             "totals": totals,
             "measured_s": measured_us / 1e6,
             "responses_per_s": _per_second(found["seconds"], "responded", measured_us / 1e6),
             **_throughput(found["seconds"], measured_us / 1e6),
-            "tenants": [
-                row
-                | _throughput(
-                    [second for second in found["seconds"] if second["tenant"] == row["tenant"]],
-                    measured_us / 1e6,
-                )
-                for row in found["tenants"]
-            ],
+            "tenants": _with_throughput(found["tenants"], found["seconds"], measured_us / 1e6),
+            "latencies": measures.totals_of(measured),
+            "periods": measures.periods_of(measured, plan),
+            "groups": backlogs.groups_of(cells, measured_us / 1e6),
+            "backlogs": drained,
             "requests": [_named(row) for row in request_groups.requests_of(groups)],
             "throttles": [row for row in found["throttles"] if row["throttled"]],
             "faults": [row.as_dict() for row in data.faults],
@@ -205,12 +210,25 @@ class _Summary:
             "verdicts": [verdict.as_dict() for verdict in verdicts],
             "series": {
                 "heat": {"cell_us": cell_us, "cells": event_figures.heat_of(found["events"])},
+                "lags": backlogs.series_of(cells),
                 **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
             },
         }
+        return Summarised(summary, measured, cells)
 
     def _rows(self, sql: str) -> Rows:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
+
+
+def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
+    """Return the verdicts about requests, stored batches, transactions and faults."""
+    plan = data.plan
+    return [
+        *request_verdicts(plan, data.target, found, data.shadow_report),
+        *(stored_verdicts(plan, found) if data.read_back_path is not None else ()),
+        *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+        *recoveries.verdicts_of(plan, data.faults, found),
+    ]
 
 
 def _in_order(name: str, rows: Rows) -> Rows:
@@ -230,6 +248,8 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
         "no_errors": list(map(int, NO_ERRORS)),
         "tolerance_us": checks.MUTE_TOLERANCE_US,
         "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
+        "period_us": measures.period_s_of(plan) * 1_000_000,
+        "lag_cell_us": backlogs.lag_cell_us(plan),
         **queries.ARGUMENTS,
         **quota_bounds.ARGUMENTS,
     }
@@ -240,6 +260,8 @@ def queries_of(data: RunData) -> dict[str, str]:
     return {
         "requests": queries.REQUESTS,
         "events": queries.EVENTS,
+        "measured": measures.MEASURED,
+        **(OF_RECEIPTS if data.receipts_path else {}),
         "latencies": queries.LATENCIES,
         "seconds": queries.SECONDS,
         **quota_bounds.QUERIES,
@@ -261,7 +283,8 @@ ORDERS = {
 }
 """The order of the rows of a query. Spark would shuffle them again to sort them."""
 OF_MUTATIONS = ("mutations", "mutation_bounds")
-NEEDS_THE_GROUPS = ("events", "latencies", *OF_MUTATIONS)
+OF_RECEIPTS = {"end_to_ends": measures.END_TO_ENDS, "lags": backlogs.LAGS}
+NEEDS_THE_GROUPS = ("events", "measured", "latencies", "end_to_ends", *OF_MUTATIONS)
 """The queries that depend on the result of the query `requests`."""
 
 
@@ -285,6 +308,9 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
     open_view("results", read_results(spark, data.results_path))
     if data.read_back_path is not None:
         open_view("read_back", spark.read.schema(READ_BACK_SCHEMA).parquet(data.read_back_path))
+    if data.receipts_path is not None:
+        open_view("receipts", spark.read.schema(RECEIPTS_SCHEMA).parquet(data.receipts_path))
+        measures.open_receipt_views(spark, data.plan)
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
     open_quota_views(spark, data.plan, data.target)
@@ -294,17 +320,6 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         spark.sql(sql, arguments).createOrReplaceTempView(name)
     if data.faults:
         recoveries.open_fault_views(spark, data.plan, data.faults, arguments)
-
-
-def main_api(tenant: Tenant) -> str:
-    """Return the API whose response completes an event."""
-    if tenant.is_judged_by_record:
-        return "EndTxn" if tenant.transactions else "Produce"
-    return MAIN_APIS.get(tenant.behaviour, "Produce")
-
-
-def _ms(percentiles: list[float] | None, index: int) -> float | None:
-    return None if percentiles is None else percentiles[index] / 1000
 
 
 def _per_second(seconds: Rows, name: str, measured_s: float) -> float:
@@ -321,103 +336,14 @@ def _throughput(seconds: Rows, measured_s: float) -> dict[str, float]:
     }
 
 
+def _with_throughput(tenants: Rows, seconds: Rows, measured_s: float) -> Rows:
+    """Return the rows of tenants with the throughput of each of them."""
+    by_tenant: dict[str, Rows] = {}
+    for second in seconds:
+        by_tenant.setdefault(second["tenant"], []).append(second)
+    return [row | _throughput(by_tenant.get(row["tenant"], []), measured_s) for row in tenants]
+
+
 def _named(row: dict[str, Any]) -> dict[str, Any]:
     code = row.pop("error_code")
     return {**row, "error": error_label(code)}
-
-
-def error_label(code: int | None) -> str:
-    """Return the name of an error code, or nothing for a request without a response."""
-    return "" if code is None else error_name(code)
-
-
-def request_verdicts(
-    plan: Plan,
-    target: PreparedTarget,
-    found: Mapping[str, Rows],
-    shadow_report: Sequence[Mapping[str, Any]] = (),
-) -> list[Verdict]:
-    """Return the verdicts that need only the rows of requests.
-
-    `found` has the rows of the queries `id_bounds`, `mutation_bounds`, `throttles`, `duplicates`
-    and `expiries`.
-    """
-    throttles = [row for row in found["throttles"] if row["throttled"]]
-    return [
-        *quota_verdicts(plan, target, found),
-        *map(checks.shadow_quota, shadow_report),
-        *_throttle_verdicts(plan, throttles),
-        *_duplicate_verdicts(found["duplicates"]),
-        *_delivery_verdicts(plan, found["expiries"]),
-    ]
-
-
-def lateness_verdict(plan: Plan, lateness_us: list[float] | None) -> Verdict:
-    """Return the verdict about the load generator; `lateness_us` is the median and the p99."""
-    return checks.lateness(_ms(lateness_us, 1), plan.lateness_p99_ms)
-
-
-def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
-    obeys = {tenant.name: tenant.obeys_throttle for tenant in plan.tenants}
-    return [
-        checks.throttles(
-            row["tenant"],
-            row["throttle_total_ms"],
-            row["sent_early"],
-            row["responded_early"],
-            obeys=obeys[row["tenant"]],
-        )
-        for row in rows
-    ]
-
-
-def _duplicate_verdicts(rows: Rows) -> list[Verdict]:
-    by_kind: dict[str, dict[str, int]] = {}
-    for row in rows:
-        code = row["error_code"]
-        name = "no response" if code is None else error_name(code)
-        outcomes = by_kind.setdefault(row["kind"], {})
-        outcomes[name] = outcomes.get(name, 0) + row["requests"]
-    return [checks.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]
-
-
-def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
-    timeouts = {
-        tenant.name: tenant.delivery_timeout_ms
-        for tenant in plan.tenants
-        if tenant.behaviour == "delivery-timeout"
-    }
-    return [
-        checks.delivery_timeout(
-            row["tenant"],
-            timeouts[row["tenant"]],
-            row["expired"],
-            None if row["latest_us"] is None else row["latest_us"] / 1000,
-        )
-        for row in rows
-        if row["tenant"] in timeouts
-    ]
-
-
-def stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
-    """Return a verdict for each tenant whose batches were read back, from the rows of the queries.
-
-    `found` has the rows of `queries.BATCHES` as `batches`.
-    """
-    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["batches"]}
-    verdicts = []
-    for tenant in plan.tenants:
-        if tenant.behaviour in MAIN_APIS or tenant.is_judged_by_record:
-            continue
-        row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0, "repeated": 0})
-        verdicts.append(
-            checks.exactly_once(
-                tenant.name,
-                row["acknowledged"],
-                row["missing"],
-                row["repeated"],
-                can_repeat=not tenant.is_idempotent,
-                can_lose=tenant.acks != "all",
-            )
-        )
-    return verdicts

@@ -5,7 +5,18 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
-TABLES = ("verdicts", "tenants", "throttles", "requests", "faults", "recoveries")
+TABLES = (
+    "verdicts",
+    "tenants",
+    "latencies",
+    "periods",
+    "groups",
+    "backlogs",
+    "throttles",
+    "requests",
+    "faults",
+    "recoveries",
+)
 
 
 def as_csv(summary: Mapping[str, Any]) -> dict[str, bytes]:

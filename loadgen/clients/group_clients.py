@@ -5,6 +5,8 @@
 """
 
 import asyncio
+from asyncio import FIRST_COMPLETED
+from collections.abc import Mapping
 
 from client.errors import ConnectionLostError
 from loadgen import clock
@@ -16,7 +18,10 @@ from loadgen.clients.fetch_responses import (
     next_offset,
 )
 from loadgen.clients.load_client import NO_EVENT, Event, Run
+from loadgen.clients.load_connection import LoadConnection
+from loadgen.plan.pauses import pause_at
 from loadgen.plan.plan import Tenant
+from loadgen.receipts import Receipt
 from loadgen.rows import Kind
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -35,8 +40,9 @@ _WAIT_STEP_S = 0.02
 class GroupMember(CoordinatorClient):
     """Joins its tenant's group with the first poll, and again after each rebalance.
 
-    With `lag_s` it stops to read for this time at the end of each `lag_every_s`, and then reads
-    until it has caught up; polls wait for that. A subclass implements the group protocol.
+    With `lag_s` it stops to read for this time at the end of each `lag_every_s`, and in `pauses` at
+    their times; then it reads until it has caught up, and polls wait for that. What it receives is
+    recorded. A subclass implements the group protocol.
     """
 
     api = ApiKey.FETCH
@@ -52,6 +58,8 @@ class GroupMember(CoordinatorClient):
         self._positions: dict[int, int] = {}
         self._lags: dict[int, int] = {}
         """The records behind the position of each partition, in the newest responses."""
+        self._fetches: dict[int, asyncio.Task[None]] = {}
+        """The Fetch in flight to each node."""
         self._heartbeat_us = 0
         self._polls = 0
 
@@ -73,8 +81,14 @@ class GroupMember(CoordinatorClient):
 
     async def disconnect(self) -> None:
         """See `SequentialClient`."""
+        self._fetches.clear()  # they end with their connections
         await super().disconnect()
         self._generation = -1
+
+    @property
+    def is_idle(self) -> bool:
+        """See `LoadClient`."""
+        return super().is_idle and all(fetch.done() for fetch in self._fetches.values())
 
     def check(self, now_us: int) -> None:
         """Send heartbeats, and join again, while no poll is due."""
@@ -112,45 +126,95 @@ class GroupMember(CoordinatorClient):
 
     async def _lag(self, event: Event) -> bool:
         """Wait while the plan wants a lag; return whether it did."""
-        run, tenant, has_waited = self.run, self.tenant, False
-        while tenant.lag_s and not run.is_over:
-            now_us = clock.now_us()
-            phase_s = (now_us - run.zero_us) / 1e6 % tenant.lag_every_s
-            is_reading = phase_s < tenant.lag_every_s - tenant.lag_s
-            if is_reading or not run.zero_us <= now_us < run.end_us:
-                break
+        has_waited = False
+        while not self.run.is_over and self._must_lag(clock.now_us()):
             has_waited = True
             await asyncio.sleep(_LAG_STEP_S)
             await self._stay_in_group(event)
         return has_waited
 
+    def _must_lag(self, now_us: int) -> bool:
+        run, tenant = self.run, self.tenant
+        if not run.zero_us <= now_us < run.end_us:
+            return False
+        time_s = (now_us - run.zero_us) / 1e6
+        if pause_at(tenant.pauses, time_s) is not None:
+            return True
+        return tenant.lag_s > 0 and (
+            time_s % tenant.lag_every_s >= tenant.lag_every_s - tenant.lag_s
+        )
+
     async def _poll(self, event: Event, kind: Kind = Kind.NEW) -> None:
-        topic, topology = self.tenant.topic, self.run.topology
+        """Ask each leader that is not answering an earlier poll; return with the next response.
+
+        As in Kafka's consumer, records of one broker do not wait for another broker to have some.
+        """
         by_node: dict[int, dict[int, int]] = {}
         for partition, offset in self._positions.items():
-            by_node.setdefault(self.leader(topic, partition), {})[partition] = offset
+            by_node.setdefault(self.leader(self.tenant.topic, partition), {})[partition] = offset
         self._polls += 1
         if not by_node:
             return
-        nodes = sorted(by_node)
-        node = nodes[self._polls % len(nodes)]
-        connection = await self.connection_to(node)
+        for node in sorted(by_node.keys() - self._fetches.keys()):
+            connection = await self.connection_to(node)
+            fetch = asyncio.create_task(self._fetch(event, connection, node, by_node[node], kind))
+            fetch.add_done_callback(_retrieve)
+            self._fetches[node] = fetch
+        done, _ = await asyncio.wait(self._fetches.values(), return_when=FIRST_COMPLETED)
+        for node in [node for node, fetch in self._fetches.items() if fetch in done]:
+            await self._fetches.pop(node)
+
+    async def _fetch(
+        self,
+        event: Event,
+        connection: LoadConnection,
+        node: int,
+        offsets: Mapping[int, int],
+        kind: Kind,
+    ) -> None:
+        """Fetch from one leader, and move on behind what it has sent.
+
+        Raises:
+            ClientError: there is no response.
+        """
+        topic, topology = self.tenant.topic, self.run.topology
         request = fetch_request(
             topic,
             topology.topic_ids.get(topic, NO_TOPIC_ID),
-            by_node[node],
+            offsets,
             partition_bytes_max=self.tenant.fetch_bytes,
         )
         response = await self.send_request(
             event, connection, node, request, fetch_error, topic=topic, kind=kind
         )
+        received_us = clock.now_us()
         for found in fetched_partitions(response):
-            index = found.partition_index
-            if found.error_code == ErrorCode.NONE and index in self._positions:
-                self._positions[index] = next_offset(found.records, self._positions[index])
-                self._lags[index] = max(0, found.high_watermark - self._positions[index])
+            if found.error_code == ErrorCode.NONE:
+                self._take(found, offsets[found.partition_index], received_us)
             elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 await self.refresh_leaders(connection, topic)
+
+    def _take(
+        self,
+        found: "messages.FetchResponse.FetchableTopicResponse.PartitionData",
+        first: int,
+        received_us: int,
+    ) -> None:
+        """Record what was received from the offset `first`, unless the position is another now."""
+        index, high_watermark = found.partition_index, found.high_watermark
+        if self._positions.get(index) != first:
+            return
+        position = next_offset(found.records, first)
+        self._positions[index] = position
+        self._lags[index] = max(0, high_watermark - position)
+        if position > first:
+            tenant = self.tenant
+            self.run.receipts.add(
+                Receipt(
+                    self.number, tenant.name, tenant.topic, index, received_us, first, position,
+                    high_watermark,
+                )
+            )  # fmt: skip
 
     async def _commit(self, event: Event) -> None:
         error_code = await self.commit_offsets(
@@ -168,6 +232,12 @@ class GroupMember(CoordinatorClient):
             for partition in partitions
         }
         self._lags.clear()
+
+
+def _retrieve(fetch: "asyncio.Task[None]") -> None:
+    """Keep asyncio from a warning about an error of which nobody hears after a disconnect."""
+    if not fetch.cancelled():
+        fetch.exception()
 
 
 class ClassicMember(GroupMember):

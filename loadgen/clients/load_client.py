@@ -14,6 +14,7 @@ from loadgen.clients.load_connection import LoadConnection, open_connection
 from loadgen.clients.produce_frames import VERSION_MAX, ProduceFrames
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import Counts, RunSpec, Topology
+from loadgen.receipts import Receipts
 from loadgen.rows import EVENT_STEP, NONE, Rows, Status
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -51,6 +52,7 @@ class Run:
     """One for each tenant."""
     topology: Topology
     counts: Counts = field(default_factory=Counts)
+    receipts: Receipts = field(default_factory=Receipts)
     timestamp_ms: int = 0
     """The timestamp of all records."""
     zero_us: int = 0

@@ -14,13 +14,13 @@ from loadgen.analysis.checks import Verdict
 from loadgen.analysis.event_figures import PERCENTILES
 from loadgen.analysis.latencies import Latencies, bin_of
 from loadgen.analysis.quota_bounds import quota_verdicts
-from loadgen.analysis.summary import (
+from loadgen.analysis.transactions import TRANSACTION_QUERIES, transaction_verdicts
+from loadgen.analysis.verdicts import (
     error_label,
     lateness_verdict,
     request_verdicts,
     stored_verdicts,
 )
-from loadgen.analysis.transactions import TRANSACTION_QUERIES, transaction_verdicts
 from loadgen.expected_answers import NO_ERRORS
 from loadgen.live.quota_bounds import NO_BOUNDS, QuotaBounds
 from loadgen.plan.plan import Plan

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from loadgen.fault_timeline import FaultRow
+from loadgen.fault_rows import FaultRow
 from loadgen.live.figures import Batch, LiveFigures
 from loadgen.live.page_server import PageServer
+from loadgen.live.priority import Priority
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
@@ -92,7 +93,9 @@ class LiveRun:
 
         path = storage.of(*record.folder(RESULTS))
         pid = jvm_pid(spark) if is_local(record.master) else None
-        stream = LiveStream(spark, reader, path, take, self._fail, pid)
+        is_open = any(tenant.arrival != "closed" for tenant in record.plan.tenants)
+        priority = Priority(pid, has_intended_times=is_open)
+        stream = LiveStream(spark, reader, path, take, self._fail, priority)
         try:
             warm_up(spark, record.plan, record.target)
         except Exception as error:  # noqa: BLE001 - Spark has types of its own

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Self
 from loadgen.analysis import checks
 from loadgen.analysis.latencies import GROWTH
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
-from loadgen.analysis.summary import main_api
-from loadgen.host_info import set_niceness
+from loadgen.analysis.verdicts import main_api
 from loadgen.live import queries
 from loadgen.live.figures import Batch, Rows
+from loadgen.live.priority import Priority
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.rows import ARROW_SCHEMA, SCHEMA
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 INTERVAL = "2 seconds"
 """The time between batches; the workers write segments as often."""
-NICENESS = 5
-"""How much the query gives way to the workers on the same host: they get three times its share."""
 FINISH_TIMEOUT_S = 120.0
 CHECKPOINT = "mock-kafka-live-"
 """How the name of the temporary folder begins that has the checkpoint."""
@@ -176,7 +174,7 @@ class LiveStream:
         path: str,
         take: Callable[[Batch], None],
         fail: Callable[[str], None],
-        jvm_pid: int | None = None,
+        priority: Priority | None = None,
     ) -> None:
         """Read the segments in the folder `path`.
 
@@ -186,13 +184,13 @@ class LiveStream:
             path: path or URL of the folder, which exists.
             take: gets what each batch adds.
             fail: is called once with the reason if the query fails.
-            jvm_pid: the driver's JVM, if it runs the query on the host of the workers; they get
-                the CPU first.
+            priority: lets workers on the same host have the CPU first.
         """
         self.failure: str | None = None
         self._spark, self._reader, self._path = spark, reader, path
-        self._take, self._fail, self._jvm_pid = take, fail, jvm_pid
-        self._is_nice = False
+        self._take, self._fail = take, fail
+        self._priority = priority or Priority(None, has_intended_times=False)
+        self._is_finishing = False
         self._folder: TemporaryDirectory[str] | None = None
         self._query: StreamingQuery | None = None
 
@@ -216,7 +214,8 @@ class LiveStream:
     def finish(self) -> None:
         """Wait until all rows that are in the folder have been read."""
         query = self._query
-        self._end_giving_way()  # the workers have ended
+        self._is_finishing = True
+        self._priority.end()  # the workers have ended
         if query is None or self.failure is not None:
             return
 
@@ -239,7 +238,7 @@ class LiveStream:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._end_giving_way()
+        self._priority.end()
         try:
             if self._query is not None:
                 self._query.stop()
@@ -260,18 +259,12 @@ class LiveStream:
         """Add a micro-batch; after a failure ignore the others, because figures would be wrong."""
         if self.failure is not None:
             return
-        if self._jvm_pid is not None and not self._is_nice:
-            # The workers are running now, so they do not inherit it.
-            self._is_nice = True
-            set_niceness(self._jvm_pid, NICENESS)
+        if not self._is_finishing:
+            self._priority.begin()
         try:
             self._take(self._reader.read(rows))
         except Exception as error:  # noqa: BLE001 - the same
             self._failed(error)
-
-    def _end_giving_way(self) -> None:
-        if self._jvm_pid is not None and self._is_nice:
-            set_niceness(self._jvm_pid, 0)
 
     def _failed(self, error: Exception) -> None:
         if self.failure is None:

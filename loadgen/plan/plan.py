@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr, replace
 
 from client.sasl import MECHANISMS
 from loadgen.plan.faults import Fault, FaultEntry, faults_until
+from loadgen.plan.pauses import Pause
 from loadgen.plan.rates import Rate, RatePiece, pieces_of, scaled_rate
 from loadgen.plan.yaml_reader import PlanError
 from protocol.client_quotas import quota_levels
@@ -43,7 +44,14 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,
     "topic-deleter": _TOPICS,
-    "consumer-group": {*_GROUP, "group_protocol", "fetch_bytes", "lag_s", "lag_every_s"},
+    "consumer-group": {
+        *_GROUP,
+        "group_protocol",
+        "fetch_bytes",
+        "lag_s",
+        "lag_every_s",
+        "pauses",
+    },
     "share-group": _GROUP,
     "admin": {"topic", "requests", "request_timeout_ms"},
     "connection-storm": {"request_timeout_ms"},
@@ -67,7 +75,7 @@ AdminRequest = Literal[
     "describe-cluster", "describe-topics", "describe-configs", "alter-configs", "list-groups"
 ]
 ADMIN_REQUESTS: tuple[AdminRequest, ...] = get_args(AdminRequest)
-Record = Literal["schedule", "results", "read-back"]
+Record = Literal["schedule", "results", "receipts", "read-back"]
 RECORDS: tuple[Record, ...] = get_args(Record)
 
 _INT_MAX = 2**31 - 1
@@ -146,6 +154,8 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     lag_s: LagSeconds = 0.0
     """How long a member does not read at the end of each `lag_every_s`."""
     lag_every_s: Seconds = 10.0
+    pauses: tuple[Pause, ...] = ()
+    """When all members stop to read, in the order of time."""
 
     def __post_init__(self) -> None:
         """Fill in the defaults that depend on the name."""
@@ -171,6 +181,11 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     def is_judged_by_record(self) -> bool:
         """Whether each record has to be stored exactly once, end to end."""
         return "transactions" in BEHAVIOURS[self.behaviour]
+
+    @property
+    def is_received(self) -> bool:
+        """Whether the receipts of its members are recorded, and make end-to-end latencies."""
+        return self.behaviour == "consumer-group"
 
     @property
     def cuts_events(self) -> bool:

@@ -144,6 +144,25 @@ def _check_tenant(
             document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         document.refuse((*path, "stop_s"), "not after start_s")
+    _check_pauses(tenant, path, duration_s, document)
+
+
+def _check_pauses(
+    tenant: Tenant, path: FieldPath, duration_s: float, document: YamlDocument
+) -> None:
+    """Refuse pauses that overlap, and those after which there is no time to recover."""
+    before_s = 0.0
+    for index, pause in enumerate(tenant.pauses):
+        pause_path = (*path, "pauses", index)
+        if pause.at_s < before_s:
+            document.refuse((*pause_path, "at_s"), f"the pause before it ends at {before_s:g} s")
+        before_s = pause.end_s
+        stop_s = min(tenant.stop_s or duration_s, duration_s)
+        if pause.end_s >= stop_s:
+            document.refuse(
+                (*pause_path, "for_s"),
+                f"the pause ends at {pause.end_s:g} s, not before the tenant's end at {stop_s:g} s",
+            )
 
 
 def _check_rate(tenant: Tenant, path: FieldPath, duration_s: float, document: YamlDocument) -> None:

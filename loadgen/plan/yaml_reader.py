@@ -28,13 +28,14 @@ class PlanError(CommandError):
 class YamlDocument:
     """A YAML document with the line of each field."""
 
-    def __init__(self, text: str, source: str) -> None:
-        """Parse `text`; `source` names it in errors.
+    def __init__(self, text: str, source: str, root_name: str = "the plan") -> None:
+        """Parse `text`; `source` names it in errors, and `root_name` what it describes.
 
         Raises:
             PlanError: it is not YAML, not a mapping, or has a key twice.
         """
         self._source = source
+        self._root_name = root_name
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
             self._root = root
@@ -72,7 +73,7 @@ class YamlDocument:
         """
         nodes = self._nodes(path)
         line = 1 if nodes[-1] is None else nodes[-1].start_mark.line + 1
-        raise PlanError(f"{self._source}:{line}: {_name(path)}: {reason}")
+        raise PlanError(f"{self._source}:{line}: {_name(path) or self._root_name}: {reason}")
 
     def _refuse_invalid(self, message: str, data_type: type) -> NoReturn:
         """Raise for an error of msgspec, which names a path and a reason."""
@@ -147,7 +148,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 def _name(path: FieldPath) -> str:
     name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return name.removeprefix(".") or "the plan"
+    return name.removeprefix(".")
 
 
 def _children(node: Any) -> Iterator[tuple[str | int, Any, Any]]:

@@ -261,6 +261,9 @@ def _polls(
     if tenant.lag_s:
         phase_s = sent.time_us / 1e6 % tenant.lag_every_s
         sent = sent.chosen(phase_s < tenant.lag_every_s - tenant.lag_s)
+    for pause in tenant.pauses:
+        time_s = sent.time_us / 1e6
+        sent = sent.chosen((time_s < pause.at_s) | (time_s >= pause.end_s))
     brokers = min(plan.target.brokers, _partitions(plan, tenant.topic))
     times = [part.events.time_us for part in produced]
     sizes = [

@@ -8,11 +8,13 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadgen import clock
+from loadgen.receipts import Receipt, Receipts, batch_of
 from loadgen.row_encoder import ENCODED_SCHEMA, TEXTS, RowEncoder
 from loadgen.rows import Chunk, Rows, RunChunk
 from loadgen.storage import Storage
@@ -23,8 +25,16 @@ STOP_FILE = "_stop"
 """A file with this name among the segments stops all workers."""
 
 
+class _SegmentEnd(NamedTuple):
+    """What the thread gets at the end of a segment."""
+
+    receipts: list[Receipt]
+
+
 class SegmentWriter:
     """Takes the chunks of `rows` and writes them as `part-WORKER-NUMBER.parquet`.
+
+    It writes receipts at the end of each segment, as files of the same names in their own folder.
 
     Attributes:
         error: why writing has failed, as one line; later rows are lost.
@@ -40,17 +50,22 @@ class SegmentWriter:
         folder: tuple[str, ...],
         worker: int,
         segment_s: float,
+        receipts: tuple[Receipts, tuple[str, ...]] | None = None,
     ) -> None:
-        """Write to `folder` of the storage; start a segment every `segment_s` seconds."""
+        """Write to `folder` of the storage; start a segment every `segment_s` seconds.
+
+        `receipts` are those of the worker and their folder, if there may be some.
+        """
         self.error: str | None = None
         self.is_stopping = False
         self.segments = 0
         self._rows, self._encoder, self._storage = rows, encoder, storage
         self._folder, self._worker = folder, worker
+        self._receipts, self._receipts_files = receipts, 0
         self._segment_us = round(segment_s * 1e6)
         self._began_us, self._began_cpu_us = clock.now_us(), clock.cpu_us()
         self._flushed_us = self._began_us
-        self._queue: queue.Queue[Chunk | RunChunk | None] = queue.Queue(PENDING_MAX)
+        self._queue: queue.Queue[Chunk | RunChunk | _SegmentEnd] = queue.Queue(PENDING_MAX)
         self._thread = threading.Thread(target=self._write_all, daemon=True)
         self._is_last = False
 
@@ -67,14 +82,18 @@ class SegmentWriter:
         if now_us - self._flushed_us >= self._segment_us:
             self._flushed_us = now_us
             self._rows.flush()
-            self._queue.put(None)
+            self._queue.put(self._segment_end())
 
     def close(self) -> None:
         """Write all rows that are left."""
         self._rows.flush(is_last=True)
+        end = self._segment_end()
         self._is_last = True
-        self._queue.put(None)
+        self._queue.put(end)
         self._thread.join()
+
+    def _segment_end(self) -> _SegmentEnd:
+        return _SegmentEnd([] if self._receipts is None else self._receipts[0].take())
 
     @property
     def cpu_us(self) -> int:
@@ -92,17 +111,18 @@ class SegmentWriter:
             if self.error is not None:
                 continue  # a file system that is gone takes its time to say so, each time
             try:
-                if first is not None:
-                    self._write_segment(first)
+                end = first if isinstance(first, _SegmentEnd) else self._write_segment(first)
+                if end.receipts:
+                    self._write_receipts(end.receipts)
                 self.is_stopping = self._storage.has(*self._folder, STOP_FILE)
             except (OSError, pa.ArrowException) as error:
                 reason = error.strerror if isinstance(error, OSError) else None
                 [line, *_] = str(reason or error).strip().splitlines() or [type(error).__name__]
                 self.error = f"worker {self._worker} cannot write its results: {line}"
 
-    def _write_segment(self, first: Chunk | RunChunk) -> None:
-        """Write chunks until the end of the segment."""
-        name = f"part-{self._worker:05}-{self.segments:06}.parquet"
+    def _write_segment(self, first: Chunk | RunChunk) -> _SegmentEnd:
+        """Write chunks until the end of the segment, and return it."""
+        name = self._name(self.segments)
         with ExitStack() as stack:
             stream = stack.enter_context(self._storage.stream(*self._folder, name))
             writer = stack.enter_context(
@@ -115,11 +135,23 @@ class SegmentWriter:
                     store_schema=False,
                 )
             )
-            chunk: Chunk | RunChunk | None = first
-            while chunk is not None:
+            chunk: Chunk | RunChunk | _SegmentEnd = first
+            while not isinstance(chunk, _SegmentEnd):
                 self._write_chunk(writer.write_batch, chunk)
                 chunk = self._queue.get()
         self.segments += 1
+        return chunk
+
+    def _write_receipts(self, receipts: list[Receipt]) -> None:
+        if self._receipts is not None:
+            batch = batch_of(receipts, self._worker, self._encoder.zero_us)
+            with self._storage.stream(*self._receipts[1], self._name(self._receipts_files)) as file:
+                table = pa.Table.from_batches([batch])
+                pq.write_table(table, file, compression="lz4", use_dictionary=_RECEIPT_TEXTS)
+            self._receipts_files += 1
+
+    def _name(self, number: int) -> str:
+        return f"part-{self._worker:05}-{number:06}.parquet"
 
     def _write_chunk(
         self, write: Callable[[pa.RecordBatch], None], chunk: Chunk | RunChunk
@@ -129,5 +161,6 @@ class SegmentWriter:
             self._rows.free.append(chunk.buffer)
 
 
+_RECEIPT_TEXTS = ["tenant", "topic"]
 _SORTED = ["intended_us", "sent_us", "event_id"]
 """Statistics are worth their time for these columns only."""

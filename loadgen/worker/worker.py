@@ -19,6 +19,7 @@ from loadgen.clients.load_client import Run
 from loadgen.clock_offset import measure_offset
 from loadgen.host_info import memory_max_bytes
 from loadgen.plan.run_spec import RunSpec
+from loadgen.receipts import RECEIPTS
 from loadgen.row_encoder import RowEncoder
 from loadgen.rows import RESULTS, Rows
 from loadgen.storage import Storage, StorageError
@@ -59,6 +60,9 @@ def work(
     """
     folder = spec.folder(RESULTS)
     storage.create(*folder)
+    has_receipts = any(tenant.is_received for tenant in spec.plan.tenants)
+    if has_receipts:
+        storage.create(*spec.folder(RECEIPTS))
     started = WorkerReport(
         worker, STARTED, host_name(), os.getpid(), memory_max_bytes=memory_max_bytes()
     )
@@ -86,7 +90,8 @@ def work(
             )
         zero_us = common_zero_us(spec, gather, started.clock_offset_us or 0)
         encoder = RowEncoder(worker, zero_us, spec.plan.tenants, owners)
-        writer = SegmentWriter(rows, encoder, storage, folder, worker, spec.segment_s)
+        receipts = (run.receipts, spec.folder(RECEIPTS)) if has_receipts else None
+        writer = SegmentWriter(rows, encoder, storage, folder, worker, spec.segment_s, receipts)
         writer.start()
         ticks.writer = writer
         try:

@@ -47,9 +47,11 @@ class ScriptedAdapter(Adapter):
         if self.action == "unanswered":
             raise UnansweredError
 
-    def close(self, id: str, timeout_ms: int) -> None:
-        if self.action != "stay":
-            self.handles.pop(id).close()
+    def stop(self, handle: socket.socket, timeout_ms: int) -> None:
+        if self.action == "stay":
+            self.handles["left"] = handle  # until the next experiment
+        else:
+            handle.close()
 
     def forget(self, handle: object) -> None:
         assert isinstance(handle, socket.socket)

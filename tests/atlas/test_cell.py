@@ -185,3 +185,18 @@ def test_a_situation_that_did_not_happen_is_not_judged() -> None:
 def test_a_process_that_ended_is_a_crash() -> None:
     observation = replace(seen(), has_crashed=True)
     assert judged(situation(), observation=observation)[0] == "crashed"
+
+
+def test_a_success_behind_a_repeated_permanent_error_only_differs() -> None:
+    given = situation(SOURCE, data=("lost_and_reported",), reported=("fatal",))
+    refused, stored = request(1, 0, "Produce", "INVALID_RECORD"), request(2, 60)
+    reasons = "data: kept, expected lost_and_reported; reported success, expected fatal"
+    repeated = seen(requests=[refused, stored])
+    assert judged(given, observation=repeated) == ("differs", reasons)
+    # What was refused to the end is no success, and neither is what was not sent again.
+    assert judged(given, observation=seen(requests=[stored, refused]))[0] == "wrong"
+    once = replace(GOOD, retries=0)
+    assert judged(given, behaviour=once, observation=repeated)[0] == "wrong"
+    fenced = msgspec.structs.replace(given, area="transaction")
+    assert judged(fenced, observation=repeated)[0] == "wrong"
+    assert judged(given, DUPLICATED, observation=repeated)[0] == "wrong"

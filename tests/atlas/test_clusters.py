@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from atlas.clusters import CLUSTERS_MAX, Clusters, has_happened, heal, prepare
-from atlas.situation import Expectation, Situation, Topic
+from atlas.situation import AclRule, Expectation, Situation, Topic
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,24 @@ def test_a_situation_has_topics_records_and_rules(clusters: Clusters) -> None:
         (1, b"1"),
     ]
     assert [fault.rule.get("seed") for fault in cluster.faults()] == [7, None]
+
+
+def test_a_user_has_the_rights_of_the_situation_and_none_in_the_next(clusters: Clusters) -> None:
+    config = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    given = situation(
+        config=config,
+        topics={"orders": Topic()},
+        acls=(AclRule(principal="alice", operations=("read",), topic="orders"),),
+    )
+    cluster = clusters.ready(given)
+    prepare(cluster, given, seed=1)
+    assert cluster.authorize("alice", "describe", topic="orders")
+    assert not cluster.authorize("alice", "write", topic="orders")
+    cluster = clusters.ready(situation(config=config))
+    assert not cluster.authorize("alice", "read", topic="orders")
 
 
 def test_a_group_of_an_admin_call_exists(clusters: Clusters) -> None:

@@ -5,12 +5,13 @@ import pytest
 from kafka import KafkaProducer
 
 from atlas.kafka_target import KafkaTarget, NotOnKafkaError, with_own_names
-from atlas.situation import OnKafka
+from atlas.situation import AclRule, OnKafka
 from mock_kafka import MockKafka
 from tests.atlas.kafka_lanes import kafka_target, situation
 
 pytestmark = pytest.mark.interop
 Both = tuple[MockKafka, KafkaTarget]
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,25 @@ def test_what_was_made_for_an_experiment_is_deleted_again(both: Both) -> None:
     target.clean(own)
     assert kafka.control.ask("GET", "/v1/quotas") == []
     assert not set(own.topics) & {topic.name for topic in kafka.topics()}
+
+
+def test_rights_are_about_the_names_of_the_experiment_and_end_with_it() -> None:
+    rules = (
+        AclRule(principal="alice", operations=("read", "describe_configs"), topic="orders"),
+        AclRule(principal="bob", operations=("all",), group="*"),
+    )
+    config = {"authorizer.class.name": AUTHORIZER, "super.users": "User:ANONYMOUS"}
+    with kafka_target(**config) as (kafka, target):
+        own = with_own_names(situation(acls=rules))
+        target.prepare(own)
+        (topic,) = own.topics
+        assert {str(acl) for acl in kafka.acls()} == {
+            f"User:alice ALLOW READ TOPIC:LITERAL:{topic}",
+            f"User:alice ALLOW DESCRIBE_CONFIGS TOPIC:LITERAL:{topic}",
+            "User:bob ALLOW ALL GROUP:LITERAL:*",
+        }
+        target.clean(own)
+        assert kafka.acls() == []
 
 
 def test_a_broker_with_another_configuration_is_refused(both: Both) -> None:

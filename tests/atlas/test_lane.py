@@ -1,17 +1,19 @@
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atlas import clients
+from atlas import clients, clusters
+from atlas.adapter_process import AdapterProcess
 from atlas.clients import Client, StartCommand
 from atlas.experiment import Experiment, Result
 from atlas.lane import Lane, seen_request
 from atlas.situation import Advance, Expectation, NthRequest, Situation, Topic
-from mock_kafka import Request
+from client import clock
+from mock_kafka import MockKafka, Request
 
 ROOT = Path(__file__).parents[2]
 
@@ -124,6 +126,12 @@ def test_a_command_without_a_method_is_unsupported(lanes: Lanes, monkeypatch: Pa
     assert (result.cell, result.reasons) == ("unsupported", ("it has no admin",))
 
 
+def test_a_client_without_tokens_is_not_asked(lanes: Lanes, monkeypatch: Patch) -> None:
+    result = run("deliver", lanes, monkeypatch, situation(arguments={"token_auth": True}))
+    assert (result.cell, result.reasons) == ("unsupported", ("it has no setting token_auth",))
+    assert result.observation.requests == ()
+
+
 def test_a_rule_that_fires_on_nothing_did_not_happen(lanes: Lanes, monkeypatch: Patch) -> None:
     given = situation(faults=({"api": "Produce", "error": "UNKNOWN_SERVER_ERROR"},))
     result = run("deliver", lanes, monkeypatch, given)
@@ -154,3 +162,39 @@ def test_times_of_requests_are_since_the_beginning() -> None:
     seen = seen_request(request, 10_000, "main")
     assert (seen.at_ms, seen.latency_ms) == (250, 1.5)
     assert seen.errors == ("NOT_LEADER_OR_FOLLOWER",)
+
+
+def test_a_process_that_warms_up_has_run_the_workload_before(
+    lanes: Lanes, monkeypatch: Patch
+) -> None:
+    names: list[str] = []
+    write = AdapterProcess.write
+
+    def keep(adapter: AdapterProcess, command: Mapping[str, Any]) -> None:
+        names.append(command["command"])
+        write(adapter, command)
+
+    monkeypatch.setattr(AdapterProcess, "write", keep)
+    lane = lanes.setdefault("warm", Lane(scripted("deliver")._replace(warms_up=True)))
+    counts = []
+    for _ in range(2):
+        names.clear()
+        result = lane.run(Experiment("scripted", situation(), limit_s=10.0))
+        assert [command.name for command in result.observation.commands].count("producer") == 1
+        counts.append(names.count("producer"))
+    assert counts == [2, 1]
+
+
+def test_a_cluster_that_needs_long_to_be_healthy_takes_no_time_of_the_client(
+    lanes: Lanes, monkeypatch: Patch
+) -> None:
+    late_ms = [0]
+    now_ms = clock.now_ms
+    monkeypatch.setattr(clock, "now_ms", lambda: now_ms() + late_ms[0])
+
+    def heal_slowly(cluster: MockKafka) -> None:
+        clusters.heal(cluster)
+        late_ms[0] += 60_000
+
+    monkeypatch.setattr("atlas.lane.heal", heal_slowly)
+    assert run("deliver", lanes, monkeypatch).manners.usable is True

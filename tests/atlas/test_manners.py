@@ -200,8 +200,11 @@ def test_how_a_client_closes(outcome: str, text: str) -> None:
     assert manners(seen(), api="Produce").closed == "not closed"
 
 
-def test_the_judged_api_is_that_of_the_first_rule_or_of_the_workload() -> None:
+def test_the_judged_api_is_that_of_the_workload_or_of_the_first_rule() -> None:
     rules = ({"delay_ms": 1}, {"api": "Fetch", "error": "CORRUPT_MESSAGE"})
     assert judged_api(situation(faults=rules)) == "Fetch"
     assert judged_api(situation("group")) == "OffsetCommit"
     assert judged_api(situation()) == "Produce"
+    # A leader moves, and the first rule makes the metadata of the next requests old.
+    moved = ({"api": "Metadata", "stale_metadata": True}, {"api": "Produce", "leader": "next"})
+    assert judged_api(situation(faults=moved)) == "Produce"

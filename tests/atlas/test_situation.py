@@ -59,6 +59,14 @@ def test_all_fields_are_read() -> None:
         ("broker: 1", "KIP-091-3.yaml:6: broker: unknown field; did you mean brokers?"),
         ("records: {orders: 1}", "KIP-091-3.yaml:6: records.orders: is not in topics"),
         (
+            "acls: [{principal: alice, operations: [read]}]",
+            "KIP-091-3.yaml:6: acls[0]: needs a topic, a group or a transactional_id",
+        ),
+        (
+            "acls: [{principal: alice, operations: [reed], topic: orders}]",
+            "KIP-091-3.yaml:6: acls[0].operations[0]: 'reed' is unknown; did you mean read?",
+        ),
+        (
             "id: KIP-091-4",
             "KIP-091-3.yaml:1: id: must be the name of the file, not 'KIP-091-4'",
         ),

@@ -68,13 +68,13 @@ def test_a_topic_is_created_and_another_one_afterwards() -> None:
 
 
 def test_an_admin_call_has_the_other_arguments_as_fields() -> None:
-    session = Session({"call": "alter_config", "topic": "orders", "config": {"a": "b"}})
+    session = Session({"call": "alter_config", "topic": "orders", "config": {"a": 1}})
     steps = follow(WORKLOADS["admin"](session), session)
     call = next(step for step in steps if step.name == "alter_config")
     assert call.arguments == {
         "admin": "a",
         "topic": "orders",
-        "config": {"a": "b"},
+        "config": {"a": "1"},
         "timeout_ms": session.call_ms,
     }
     assert names(steps)[-3:] == ["heal", "list_topics afterwards", "close close"]

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from broker.cli import build_parser, main, read_config, read_faults, serve_options
-from broker.config.keys import ConfigError
-from broker.faults import fault_rule
+from broker.cli import build_parser, main, serve_options
+from broker.option_files import read_config
 
 
 def one_error_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -211,60 +210,6 @@ def test_common_keys_of_real_brokers_are_accepted(word: str) -> None:
     assert str(read_config(None, [word])[key]) == text
 
 
-def test_overrides_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
-    path = tmp_path / "server.properties"
-    path.write_text("# ours\nnum.partitions = 4\nmessage.max.bytes=2000\n")
-    config = read_config(path, ["num.partitions=6"])
-    assert config["num.partitions"] == 6
-    assert config["message.max.bytes"] == 2000
-    assert config["auto.create.topics.enable"] is True
-
-
-def test_the_last_of_several_overrides_of_a_key_wins() -> None:
-    assert read_config(None, ["num.partitions=2", "num.partitions = 5"])["num.partitions"] == 5
-
-
-def test_a_value_may_come_from_an_environment_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ALICE_PASSWORD", "pa=ss")
-    path = tmp_path / "server.properties"
-    path.write_text("delegation.token.secret.key=${env:ALICE_PASSWORD}\n")
-    config = read_config(path, ["sasl.users=alice:${env:ALICE_PASSWORD}"])
-    assert config["sasl.users"] == "alice:pa=ss"
-    assert config["delegation.token.secret.key"] == "pa=ss"
-    with pytest.raises(ConfigError, match=r"sasl\.users=\$\{env:NOBODY\}: there is no such"):
-        read_config(None, ["sasl.users=${env:NOBODY}"])
-
-
-def test_a_provider_that_is_named_env_leaves_unknown_variables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("ALICE_PASSWORD", "pass")
-    monkeypatch.delenv("NOBODY", raising=False)
-    config = read_config(
-        None,
-        [
-            "config.providers=env",
-            "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider",
-            "sasl.users=alice:${env:ALICE_PASSWORD},bob:${env:NOBODY}",
-        ],
-    )
-    assert config["sasl.users"] == "alice:pass,bob:${env:NOBODY}"
-
-
-def test_a_value_may_contain_an_equals_sign() -> None:
-    with pytest.raises(ConfigError, match="a=b"):
-        read_config(None, ["num.partitions=a=b"])
-
-
-def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "faults.json"
-    path.write_text('[{"api": "Produce", "drop": "before_response", "times": 1}]')
-    assert read_faults(path) == (fault_rule(api="Produce", drop="before_response", times=1),)
-    assert read_faults(None) == ()
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -286,6 +231,43 @@ def test_an_invalid_file_of_fault_rules_is_an_error_that_names_the_problem(
     assert str(path) in line
     assert main(["serve", "--port", "0", "--faults", str(tmp_path / "none.json")]) == 1
     assert "cannot read" in one_error_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"topics": [{"name": "a", "partitons": [{}]}]}', "topics[0]: Object contains unknown"),
+        ('{"faults": [{"apj": "Produce"}]}', "faults: rule 1: apj: there is no such field"),
+        ('{"topics": [{"name": "a b", "partitions": [{}]}]}', "topics: a b: INVALID_TOPIC_EXC"),
+        ('{"faults": [{"broker": 2, "delay_ms": 1}]}', "faults: broker: there is no broker 2"),
+        ('{"topics": ', "invalid JSON"),
+    ],
+)
+def test_a_snapshot_that_cannot_be_loaded_is_one_line_that_names_its_file_and_the_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str
+) -> None:
+    path = tmp_path / "setup.json"
+    path.write_text(text)
+    assert main(["serve", "--port", "0", "--snapshot", str(path)]) == 1
+    assert f"mock-kafka: {path}: {reason}" in one_error_line(capsys)
+
+
+def test_a_recording_decides_what_the_command_line_leaves_open(tmp_path: Path) -> None:
+    path = tmp_path / "world.mk"
+    path.write_text('{"cluster": {"brokers": [{"node_id": 4}, {"node_id": 5}], "release": "3.9"}}')
+    properties = tmp_path / "server.properties"
+    properties.write_text("broker.api.versions=4.0\n")
+
+    def found(*arguments: str) -> tuple[int, int, tuple[str, ...]]:
+        parsed = build_parser().parse_args(["serve", "--snapshot", str(path), *arguments])
+        options = serve_options(parsed)
+        config = options.config
+        return options.broker_count, config.first_node_id, config["broker.api.versions"]
+
+    assert found() == (2, 4, ("3.9",))
+    assert found("--brokers", "3", "--first-node-id", "1") == (3, 1, ("3.9",))
+    assert found("--config", str(properties)) == (2, 4, ("4.0",))
+    assert found("-o", "broker.api.versions=4.1") == (2, 4, ("4.1",))
 
 
 def test_the_first_node_id_is_the_key_node_id() -> None:

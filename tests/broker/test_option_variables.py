@@ -20,6 +20,7 @@ VALUES = {
     "--admin-host": "::",
     "--admin-allowed-host": "kafka, other",
     "--faults": "/faults.json",
+    "--snapshot": "/setup.json",
     "--log-level": "debug",
     "--log-format": "json",
     "--tls": "true",

@@ -455,6 +455,7 @@ def test_the_first_response_needs_no_groups_no_clients_and_no_other_handler() ->
         "aiohttp.web",
         "broker.faults.actions",
         "broker.groups",
+        "broker.http_admin",
         "broker.share_groups",
         "kafka.admin",
         "kafka.consumer",

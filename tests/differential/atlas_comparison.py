@@ -5,6 +5,7 @@ and whether the client is usable afterwards are the same on both clusters. On a 
 timeout may come first on one of them, so a pair that differs is run again, on both.
 """
 
+import subprocess
 import tempfile
 import threading
 import time
@@ -12,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -202,17 +204,29 @@ def compare(
                 pairs.append(pair)
                 show(pair)
 
+    def run_group(needs: Needs, chosen: Sequence[Situation]) -> None:
+        with (
+            apache_target(needs) as target,
+            ThreadPoolExecutor(1 if needs.is_exclusive else jobs) as pool,
+        ):
+            if needs.brokers == 1 and not needs.config:
+                warm = ClientLanes(present[0], target)
+                warm.warm_up()
+                warm.close()
+            list(pool.map(lambda one: run(one, target, chosen), present))
+
     try:
         for needs, chosen in by_needs(situations.values()).items():
-            with (
-                apache_target(needs) as target,
-                ThreadPoolExecutor(1 if needs.is_exclusive else jobs) as pool,
-            ):
-                if needs.brokers == 1 and not needs.config:
-                    warm = ClientLanes(present[0], target)
-                    warm.warm_up()
-                    warm.close()
-                list(pool.map(lambda one: run(one, target, chosen), present))  # noqa: B023
+            try:
+                run_group(needs, chosen)
+            except (AssertionError, subprocess.TimeoutExpired) as error:
+                # This Kafka did not start; the others may.
+                seen_pairs = {(pair.client, pair.situation) for pair in pairs}
+                for client, situation in product(present, chosen):
+                    if (client, situation.id) not in seen_pairs:
+                        reason = f"error: {error!r}"[:300]
+                        pairs.append(Pair(client, situation.id, 0, None, None, reason))
+                        show(pairs[-1])
     finally:
         for one in lanes.values():
             one.close()

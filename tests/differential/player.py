@@ -14,7 +14,8 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
 from protocol.errors import ErrorCode
-from tests.differential.arguments import as_values, build
+from proxy.diff.message_values import as_values
+from tests.differential.arguments import build
 from tests.differential.canonical import Names, new_prefix
 from tests.differential.conversation import (
     Connection,

@@ -1,5 +1,7 @@
-from atlas.situation import Expectation, OnKafka, Situation, Topic
-from tests.differential.atlas_comparison import Needs, Pair, Seen, by_needs
+import pytest
+
+from atlas.situation import Expectation, OnKafka, Situation, Topic, load_situations
+from tests.differential.atlas_comparison import Needs, Pair, Seen, by_needs, compare
 
 
 def situation(name: str, on_kafka: OnKafka | None, **fields: object) -> Situation:
@@ -42,3 +44,21 @@ def test_a_pair_agrees_only_if_all_that_was_seen_is_the_same() -> None:
         str(kept._replace(error="Gone", error_class="fatal"))
         == "kept, success Gone (fatal), usable"
     )
+
+
+def test_a_kafka_that_does_not_start_leaves_the_other_situations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(needs: Needs) -> None:
+        raise AssertionError(f"no Kafka for {needs.config}")
+
+    monkeypatch.setattr("tests.differential.atlas_comparison.apache_target", fail)
+    given = load_situations(["LOG-1", "AUTH-30"])
+    shown: list[Pair] = []
+    pairs = compare(("kafka-python", "aiokafka"), given, jobs=1, show=shown.append)
+    assert pairs == shown
+    assert {(pair.client, pair.situation) for pair in pairs} == {
+        (client, situation) for client in ("kafka-python", "aiokafka") for situation in given
+    }
+    assert all("no Kafka for" in pair.reason for pair in pairs)
+    assert not any(pair.agrees for pair in pairs)

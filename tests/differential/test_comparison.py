@@ -6,8 +6,8 @@ import pytest
 
 from protocol import messages
 from protocol.message_schema import schema_of
+from proxy.diff.allowed_differences import ALLOWED_DIFFERENCES
 from scripts import compatibility_table
-from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
 from tests.differential.comparison import Comparison, compare
 from tests.differential.conversation import Conversation, Receive, Send
 from tests.differential.player import CLOSED, SILENT

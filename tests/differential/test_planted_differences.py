@@ -10,7 +10,8 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
 from protocol.messages import API_NAMES
 from protocol.releases import DEFAULT_VERSIONS
-from tests.differential.canonical import MAPPED_FIELDS, SYNONYMS, Names
+from proxy.diff.mapped_fields import MAPPED_FIELDS, SYNONYMS
+from tests.differential.canonical import Names
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import Conversation, load

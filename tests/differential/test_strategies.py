@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from protocol import messages
 from protocol.codec import decode_body
-from tests.differential.arguments import as_values, build
+from proxy.diff.message_values import as_values
+from tests.differential.arguments import build
 from tests.differential.canonical import Names
 from tests.differential.conversation import Conversation, Send
 from tests.differential.search import schemas

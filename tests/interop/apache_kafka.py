@@ -22,7 +22,7 @@ USERNAME, PASSWORD = "alice", "alice-secret"
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _STARTED = "Kafka Server started"
-_START_TIMEOUT_S = 60
+_START_TIMEOUT_S = 180  # of a busy machine
 _STOP_TIMEOUT_S = 40
 
 

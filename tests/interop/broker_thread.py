@@ -43,7 +43,7 @@ class BrokerThread:
         started = start_server(self._options, self._report_bug)
         server = asyncio.run_coroutine_threadsafe(started, self._loop).result(TIMEOUT_S)
         self._server = server
-        self.servers = bootstrap_lines(server.cluster)[0].partition("=")[2]
+        self.servers = bootstrap_lines(server)[0].partition("=")[2]
         return self
 
     def _report_bug(self, error: BaseException, context: RequestContext) -> None:

@@ -12,6 +12,7 @@ from mock_kafka import MockKafka
 from scenarios.clients.interface import Client
 from scenarios.clients.python_clients import CLIENTS
 from scenarios.maven import CannotRunError
+from tests.interop import proxied_clusters
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.spark_connector import Connector
 from tests.spark_session import connector_jars
@@ -38,6 +39,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def broker_errors(kafka: MockKafka) -> list[str]:
     """What the broker itself calls an error: a bug of ours, whatever the client made of it."""
     return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def proxied() -> Iterator[None]:
+    """With PROXIED set all clients of plain clusters go through a proxy."""
+    with pytest.MonkeyPatch.context() as patch:
+        if proxied_clusters.PROXIED:
+            proxied_clusters.install(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

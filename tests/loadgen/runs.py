@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import parse_plan
 from loadgen.plan.run_spec import PreparedTarget, RunSpec
 from loadgen.preparation import prepare
+from loadgen.receipts import RECEIPTS
 from loadgen.rows import ARROW_SCHEMA, RESULTS
 from loadgen.storage import Storage
 from loadgen.worker.worker import work
@@ -94,6 +96,20 @@ def run_on(
     with TemporaryDirectory() as folder:
         work(spec, Storage(folder), 0, iter(events or events_of(plan)), lambda word: [word])
         yield from written_rows(folder).to_batches()
+
+
+def received(plan: Plan, servers: str) -> tuple[list[Row], list[Row]]:
+    """Prepare the cluster and run the plan; return its rows and the receipts of its groups."""
+    run_id = f"r{next(_numbers)}"
+    spec = RunSpec(run_id, plan, prepare(plan, run_id, servers, sets_quotas=True).topology)
+    spec = replace(spec, lead_s=0.05)
+    with TemporaryDirectory() as folder:
+        work(spec, Storage(folder), 0, iter(events_of(plan)), lambda word: [word])
+        files = sorted(Path(folder, *spec.folder(RECEIPTS)).iterdir())
+        receipts = [
+            row for file in files for row in pq.read_table(file, partitioning=None).to_pylist()
+        ]
+        return written_rows(folder).to_pylist(), receipts
 
 
 def written_rows(folder: object) -> pa.Table:

@@ -33,6 +33,8 @@ def summary_of(**changes: Any) -> dict[str, Any]:
         "errors": 1,
         "throttled": 1,
         "unreachable": 0,
+        "records": 6,
+        "lost": 0,
     }
     request = {
         "tenant": "writer",
@@ -44,10 +46,23 @@ def summary_of(**changes: Any) -> dict[str, Any]:
         "service_us": None,
         "throttle_max_ms": None,
     }
+    latency = {
+        "tenant": "writer",
+        "count": 9,
+        "mean_us": 1500.0,
+        "p50_us": 1000.0,
+        "p75_us": 1100.0,
+        "p90_us": 2000.0,
+        "p95_us": 2100.0,
+        "p99_us": 3000.0,
+        "p999_us": 4000.0,
+        "p9999_us": 5000.0,
+        "max_us": 5000,
+    }
     return {
         "plan": "small",
         "run_id": "small-1",
-        "started": "then",
+        "started": "2026-01-02 03:04:05 UTC",
         "duration_s": 2.0,
         "seed": 1,
         "workers_count": 2,
@@ -78,10 +93,48 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "tenant": "writer",
                 "events": 10,
                 "completed": 9,
-                "response_us": [1000.0, 2000.0, 3000.0, 4000.0],
+                "response_us": [1000.0, 2000.0, 3000.0, 4000.0, 5000.0],
                 "response_max_us": 5000,
                 "records_per_s": 4321.0,
                 "mb_per_s": 1.75,
+            }
+        ],
+        "latencies": [
+            {**latency, "measure": "response", "group_id": "", "received": None},
+            {**latency, "measure": "end_to_end", "group_id": "readers", "received": 8},
+        ],
+        "periods": [
+            {
+                **latency,
+                "measure": "response",
+                "group_id": "",
+                "start_s": 0.0,
+                "length_s": 2.0,
+                "received": None,
+            }
+        ],
+        "groups": [
+            {
+                "group_id": "readers",
+                "received": 8,
+                "received_per_s": 4.0,
+                "lag_max": 9,
+                "lag_at_the_end": 1,
+            }
+        ],
+        "backlogs": [
+            {
+                "tenant": "reader",
+                "group_id": "readers",
+                "at_s": 0.5,
+                "for_s": 1.0,
+                "is_over": True,
+                "backlog_records": 6_543,
+                "usual_lag": 2,
+                "recovered_in_s": None,
+                "drained_records": 7,
+                "drain_records_per_s": 14.0,
+                "produced_records_per_s": 5.0,
             }
         ],
         "throttles": [
@@ -105,6 +158,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 {**second, "second": 1, "throttle_max_ms": 400},
             ],
             "latencies": [{"second": 0, "tenant": "writer", "response_us": [100.0, 200.0, 3000.0]}],
+            "lags": [{"group_id": "readers", "end_s": 0.1, "lag": 9}],
             "heat": {"cell_us": 100_000, "cells": [{"cell": 3, "bin": 4, "events": 12}]},
             "ids": [
                 {"user": "<i>", "node": 1, "first_us": 100_000, "ids": 1},

@@ -1,14 +1,9 @@
 """spark-submit of the job on a standalone cluster: a master and two workers on loopback."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,13 +11,10 @@ import pytest
 import loadgen
 from loadgen import pack
 from mock_kafka import MockKafka
-from tests.free_ports import free_port_run
+from tests.spark_cluster import JVM_OPTIONS, daemon_environment, require_spark, spark_cluster
 
 PACKAGE = Path(loadgen.__file__).parent
-START_TIMEOUT_S = 60
 SUBMIT_TIMEOUT_S = 240
-# JVMs that start quickly: six of them share what cores there are.
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 LOG4J = (PACKAGE / "log4j2.properties").as_uri()
 PLAN = """\
 duration_s: 1
@@ -32,96 +24,10 @@ tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]
 """
 
 
-@pytest.fixture
-def spark_home() -> Path:
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
-        pytest.skip("PySpark is not here: install the extra spark")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs java, which is not here")
-    return Path(found.origin).parent
-
-
-@contextmanager
-def daemon(
-    spark_home: Path, folder: Path, said: str, environment: dict[str, str], *words: str
-) -> Iterator[Callable[[], None]]:
-    """Run a Spark daemon during the block, after it has printed `said`."""
-    process = subprocess.Popen(
-        [str(spark_home / "bin" / "spark-class"), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        cwd=folder,
-    )
-    assert process.stdout is not None
-    deadline = threading.Timer(START_TIMEOUT_S, process.kill)
-    deadline.start()
-    reader = threading.Thread(target=process.stdout.read, daemon=True)
-
-    def await_up() -> None:
-        assert process.stdout is not None
-        heard = []
-        for line in process.stdout:
-            heard.append(line)
-            if said in line:
-                break
-        else:
-            pytest.fail("".join(heard))
-        deadline.cancel()
-        # Read all output, or the process would block.
-        reader.start()
-
-    try:
-        yield await_up
-    finally:
-        deadline.cancel()
-        process.terminate()
-        process.wait(20)
-        if reader.is_alive():
-            reader.join(20)
-        process.stdout.close()
-
-
-@contextmanager
-def spark_cluster(spark_home: Path, folder: Path) -> Iterator[str]:
-    """Run a master and two workers whose processes have none of our packages; yield its address."""
-    environment = {**daemon_environment(spark_home), "PYTHONPATH": ""}
-    port = free_port_run(1)
-    master = f"spark://127.0.0.1:{port}"
-    with ExitStack() as stack:
-        words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
-        words += ["--port", str(port), "--webui-port", "0"]
-        stack.enter_context(daemon(spark_home, folder, "New state: ALIVE", environment, *words))()
-        workers = []
-        for number in range(2):
-            words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
-            words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
-            words += ["--work-dir", str(folder / f"work-{number}")]
-            worker = daemon(spark_home, folder, "Successfully registered", environment, *words)
-            workers.append(stack.enter_context(worker))
-        for await_up in workers:
-            await_up()
-        yield master
-
-
-def daemon_environment(spark_home: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "SPARK_HOME": str(spark_home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
-        "SPARK_LAUNCHER_OPTS": JVM_OPTIONS,
-        "SPARK_DAEMON_MEMORY": "256m",
-    }
-
-
 @pytest.mark.long
 @pytest.mark.interop
-def test_the_job_runs_on_a_spark_cluster(
-    spark_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_job_runs_on_a_spark_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_home = require_spark()
     monkeypatch.setattr(pack, "_COMPRESSION_LEVEL", 0)  # it takes less time
     plan, out, archive = tmp_path / "small.yaml", tmp_path / "out", tmp_path / "environment.tar.gz"
     plan.write_text(PLAN)
@@ -135,7 +41,7 @@ def test_the_job_runs_on_a_spark_cluster(
     }
     with ExitStack() as stack:
         kafka = stack.enter_context(MockKafka())
-        master = stack.enter_context(spark_cluster(spark_home, tmp_path))
+        master = stack.enter_context(spark_cluster(spark_home, tmp_path)).master
         submitted = run(
             [
                 str(spark_home / "bin" / "spark-submit"),

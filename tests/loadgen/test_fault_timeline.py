@@ -11,7 +11,8 @@ from urllib.request import urlopen
 import pytest
 
 from loadgen.admin_port import AdminPort
-from loadgen.fault_timeline import FaultError, FaultTimeline, check_faults, read_rows
+from loadgen.fault_rows import read_rows
+from loadgen.fault_timeline import FaultError, FaultTimeline, check_faults
 from loadgen.plan.faults import CutBroker, Fault, MoveLeader
 from loadgen.progress import Progress
 from loadgen.storage import Storage

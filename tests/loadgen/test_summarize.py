@@ -25,7 +25,7 @@ def test_a_run_whose_driver_and_one_worker_died_is_summarised_and_names_what_is_
     plan = plan_of("[{name: a, behaviour: steady, topic: t, clients: 4, rate: 200}]")
     found = prepare(plan, "p-1", servers, sets_quotas=False)
     storage = Storage(str(tmp_path))
-    RunRecord("p-1", plan, found, servers, "local[2]", "then", 2).write(storage)
+    RunRecord("p-1", plan, found, servers, "local[2]", "2026-01-02 03:04:05 UTC", 2).write(storage)
     spec = RunSpec("p-1", plan, found.topology, workers=2, lead_s=0.05)
     [events] = events_of(plan)
     mine = events.filter([client % 2 == 0 for client in events.column("client").to_pylist()])

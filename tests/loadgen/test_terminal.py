@@ -21,9 +21,19 @@ def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
         in text
     )
     heads = next(line for line in text.splitlines() if "p50 ms" in line)
-    for head in ("tenant", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms", "records/s", "MB/s"):
+    for head in (
+        "tenant",
+        "p50 ms",
+        "p90 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "p99.99 ms",
+        "max ms",
+        "records/s",
+        "MB/s",
+    ):
         assert f" {head} " in heads
-    [figures] = [line for line in text.splitlines() if "writer" in line]
+    figures, end_to_end = text[text.index("│ writer") :].splitlines()[:2]
     assert heads.split() == [
         "┃",
         "tenant",
@@ -42,6 +52,9 @@ def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
         "p99.9",
         "ms",
         "┃",
+        "p99.99",
+        "ms",
+        "┃",
         "max",
         "ms",
         "┃",
@@ -58,8 +71,13 @@ def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
         "3.00",
         "4.00",
         "5.00",
+        "5.00",
         "4,321",
         "1.75",
+    ]
+    assert end_to_end.replace("│", "").split() == [
+        *("end", "to", "end,", "group", "readers", "9"),
+        *("1.00", "2.00", "3.00", "4.00", "5.00", "5.00"),
     ]
     assert "incomplete: the [bold] target died" in text
     assert "report: out/report.html" in text

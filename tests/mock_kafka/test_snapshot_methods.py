@@ -1,5 +1,6 @@
 """The methods for snapshots, also with clients that read what was loaded."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
-from mock_kafka import ControlError, MockKafka
+from mock_kafka import ControlError, MockKafka, StartError
 from mock_kafka.snapshot_methods import snapshot_document
 
 SETUP = {
@@ -98,14 +99,50 @@ def test_a_saved_snapshot_can_be_loaded_into_another_cluster(kafka: MockKafka) -
     assert "records" not in json.dumps(kafka.snapshot(records=False))
 
 
-def test_a_snapshot_that_is_refused_stops_the_start(tmp_path: Path) -> None:
-    kafka = MockKafka(snapshot={"topics": [{"name": "a b", "partitions": [{}]}]})
-    with pytest.raises(ControlError, match="INVALID_TOPIC_EXCEPTION"):
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_snapshot_that_is_refused_stops_the_start(in_process: bool) -> None:
+    setup = {"topics": [{"name": "a b", "partitions": [{}]}]}
+    kafka = MockKafka(snapshot=setup, in_process=in_process)
+    with pytest.raises(StartError, match=r"snapshot\.json: topics: a b: INVALID_TOPIC_EXCEPTION"):
         kafka.start()
     assert not kafka.is_running
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_cluster_has_the_id_of_its_snapshot_unless_its_configuration_has_one(
+    in_process: bool,
+) -> None:
+    setup = {**SETUP, "cluster_id": "saved"}
+    with MockKafka(snapshot=setup, in_process=in_process) as kafka:
+        assert kafka.snapshot()["cluster_id"] == "saved"
+        kafka.reset()
+        assert kafka.snapshot()["cluster_id"] == "saved"
+        assert kafka.committed("billing") == {("orders", 0): 3}
+    with MockKafka(snapshot=setup, config={"cluster.id": "mine"}, in_process=in_process) as kafka:
+        assert kafka.snapshot()["cluster_id"] == "mine"
+
+
+def test_a_cluster_without_an_admin_port_starts_with_a_snapshot() -> None:
+    with MockKafka(snapshot=SETUP, admin_port=None) as kafka:
+        settings = {"bootstrap_servers": kafka.bootstrap_servers, "group_id": "billing"}
+        consumer = KafkaConsumer("orders", **settings)
+        assert next(consumer).offset == 3
+        consumer.close(autocommit=False)
+
+
+def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[]")
     with pytest.raises(ValueError, match=r"list\.json: a snapshot is an object"):
         snapshot_document(tmp_path / "list.json")
     (tmp_path / "text.json").write_text("text")
     with pytest.raises(ValueError, match=r"text\.json: not JSON"):
         snapshot_document(tmp_path / "text.json")
+
+
+def test_a_snapshot_may_be_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "setup.mk.gz"
+    path.write_bytes(gzip.compress(json.dumps(SETUP).encode()))
+    assert snapshot_document(path) == SETUP
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="gzip: Compressed file ended"):
+        snapshot_document(path)

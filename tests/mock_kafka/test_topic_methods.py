@@ -26,6 +26,8 @@ def test_records_returns_keys_values_headers_and_timestamps_as_sent(
     assert record.headers == (("h", b"\xfe"),)
     assert kafka.records("orders", partition=1) == [record]
     assert kafka.records("orders", partition=1, offset=1) == []
+    assert kafka.records("orders", limit=1) == [tombstone]
+    assert kafka.records("orders", limit=2) == kafka.records("orders", limit=3)
 
 
 def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(

@@ -10,6 +10,7 @@ from protocol.regular_expressions import (
     full_match,
     groups_of_match,
     regex_problem,
+    replaced,
 )
 
 
@@ -70,3 +71,18 @@ def test_a_match_of_too_many_steps_is_none() -> None:
 def test_the_groups_of_a_match_begin_with_the_whole_text() -> None:
     assert groups_of_match("CN=(.*?),(O=.)?(.*)", "CN=a,OU=b") == ("CN=a,OU=b", "a", "", "OU=b")
     assert groups_of_match("(a*)" * 400, "a" * 10_000) is None  # groups count as steps
+
+
+def test_all_that_an_expression_finds_is_replaced() -> None:
+    assert replaced("([a-z])[0-9]+", r"\1#", "a1 b22 c") == "a# b# c"
+    assert replaced("e", r"é\\\0", "ne") == r"né\e"
+    assert replaced("(x)?a", r"<\1>", "a") == "<>"
+
+
+@pytest.mark.parametrize(
+    ("regex", "replacement", "reason"),
+    [("(", "", "missing closing"), ("a", r"\1", "no group 1"), ("a", r"\q", "no group q")],
+)
+def test_what_cannot_be_replaced_is_an_error(regex: str, replacement: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        replaced(regex, replacement, "a")

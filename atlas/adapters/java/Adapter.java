@@ -62,7 +62,7 @@ public final class Adapter {
         events = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         System.setOut(System.err);
         JsonArray supports = new JsonArray();
-        for (String name : new String[] {"producer", "idempotence", "transactions", "consumer", "group", "admin"}) {
+        for (String name : "producer,idempotence,transactions,consumer,group,admin,delegation_tokens".split(",")) {
             supports.add(name);
         }
         if (exists("org.apache.kafka.clients.consumer.GroupProtocol")) {

@@ -116,6 +116,12 @@ final class Producer implements Adapter.Handle {
     public void close(Duration timeout) {
         producer.close(timeout);
         calls.shutdown();
+        try {
+            // A send that still waits fails at once now, and its caller hears of it.
+            calls.awaitTermination(LATE_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

@@ -22,6 +22,7 @@ final class Settings {
         keep("metadata_max_age_ms", "metadata.max.age.ms");
         if (has("security")) {
             used.add("security");
+            used.add("token_auth");
             secure(given.get("security").asObject());
         }
     }
@@ -66,8 +67,9 @@ final class Settings {
         config.setProperty("security.protocol", "SASL_PLAINTEXT");
         config.setProperty("sasl.mechanism", mechanism);
         config.setProperty("sasl.jaas.config", String.format(
-            "org.apache.kafka.common.security.%s required username=\"%s\" password=\"%s\";",
-            module, user.getString("username", ""), user.getString("password", "")));
+            "org.apache.kafka.common.security.%s required username=\"%s\" password=\"%s\"%s;",
+            module, user.getString("username", ""), user.getString("password", ""),
+            given.getBoolean("token_auth", false) ? " tokenauth=\"true\"" : ""));
     }
 
     private static String plain(JsonValue value) {

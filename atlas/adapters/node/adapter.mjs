@@ -128,12 +128,14 @@ export class Adapter {
 
   /** Reports the outcome of a command `send`; `offset` is a promise. */
   report(n, offset, transaction) {
+    const pending = this.#pending; // a report that comes after the next `begin` is of an earlier experiment
+    const say = (event, fields) => pending === this.#pending && emit(event, { ...fields, send: n });
     const reported = Promise.resolve(offset).then(
-      (at) => emit("delivered", { send: n, offset: Number(at ?? -1) }),
-      (error) => emit("undelivered", { ...this.#fields(error, transaction), send: n }),
+      (at) => say("delivered", { offset: Number(at ?? -1) }),
+      (error) => say("undelivered", this.#fields(error, transaction)),
     );
-    this.#pending.add(reported);
-    reported.finally(() => this.#pending.delete(reported));
+    pending.add(reported);
+    reported.finally(() => pending.delete(reported));
   }
 
   /**
@@ -193,7 +195,7 @@ export class Adapter {
   async #forget() {
     const left = [...this.#opened.values()].map((opened) => opened.close(BEGIN_MS_MAX));
     this.#opened.clear();
-    this.#pending.clear();
+    this.#pending = new Set();
     await within(Promise.allSettled(left), BEGIN_MS_MAX).catch(() => {}); // what does not close is forgotten
   }
 

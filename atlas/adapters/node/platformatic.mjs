@@ -176,6 +176,7 @@ async function openConsumer(servers, settings, { topics }) {
       auto_commit: "autocommit",
     }),
   });
+  consumer.on("error", (error) => console.error("consumer", error)); // else a failed join ends the process
   const isolation = ISOLATIONS[settings.get("isolation")];
   const stream = await consumer.consume({
     topics,

@@ -192,8 +192,9 @@ class ConsumerMembership:
             self.sessions.watch_revocation(group, member, now_ms)
 
     def stop_timers(self, group: ConsumerGroup) -> None:
-        """Stop the timers of all members of a group."""
+        """Stop the timers of all members of a group, which is no longer in the table."""
         self.sessions.stop(group, tuple(group.members))
+        group.is_resolving = False
 
     def _restart_session(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
         if member.classic is None:
@@ -209,6 +210,8 @@ class ConsumerMembership:
         group.is_resolving = True
 
         def run(now_ms: int) -> None:
+            if not group.is_resolving:
+                return  # it was closed
             resolve(group, self.topics, may_describe, now_ms)
             group.is_resolving = False
             self.write(group, now_ms)

@@ -21,6 +21,8 @@ function showLogin() {
 export class Locked extends Error {}
 /** The broker does not answer. */
 export class Gone extends Error {}
+/** A proxy does not have what only the cluster behind it has. */
+export class NotHere extends Error {}
 const ANSWER_MAX_MS = 10_000;
 async function send(method, path, body, moreHeaders) {
   const options = { method, headers: { ...headers(), ...moreHeaders } };
@@ -37,6 +39,7 @@ async function send(method, path, body, moreHeaders) {
     showLogin();
     throw new Locked();
   }
+  if (response.status === 501) throw new NotHere(JSON.parse(text).detail);
   if (!response.ok && response.status !== 304) throw new Error(JSON.parse(text).detail);
   return { response, text };
 }

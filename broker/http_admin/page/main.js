@@ -1,6 +1,6 @@
 // Read the state of the cluster once a second and show it.
 import { aclsPart, decisionsPart, readDecisions } from "./acls.js";
-import { Gone, Locked, get, getPage } from "./api.js";
+import { Gone, Locked, NotHere, get, getPage } from "./api.js";
 import { brokerCard } from "./brokers.js";
 import { clock, showClock, stopClock } from "./clock.js";
 import { configRow } from "./configs.js";
@@ -48,6 +48,19 @@ function showGone(isGone) {
 const REST_MS = 1000;
 let looking = false,
   lookAgain = false;
+const NO_PAGE = { total: 0, elements: [] };
+/** What a list is shown in, by its path, if a proxy does not have it. */
+const PARTS = { "/v1/transactions": "transactions", "/v1/acls": "acls" };
+/** Return a list, or an empty one in place of what is not here, whose part of the page is hidden then. */
+async function ifHere(part, list, nothing) {
+  try {
+    return await list;
+  } catch (error) {
+    if (!(error instanceof NotHere)) throw error;
+    if (part) byId(part).closest("section").hidden = true;
+    return nothing;
+  }
+}
 async function look() {
   if (looking) {
     lookAgain = true;
@@ -70,13 +83,14 @@ async function look() {
       "/v1/acls",
     ];
     const [foundTopics, foundGroups, ...found] = await Promise.all([
-      getPage("topics", topicPaging.query, topicName),
-      getPage("groups", groupPaging.query, groupId),
-      ...paths.map(get),
+      ifHere("topics", getPage("topics", topicPaging.query, topicName), NO_PAGE),
+      ifHere("groups", getPage("groups", groupPaging.query, groupId), NO_PAGE),
+      ...paths.map((path) => ifHere(PARTS[path], get(path), [])),
     ]);
-    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions, ...rest] =
+    const [health, time, listed, connections, quotas, live, shadow, filters, faults, transactions, ...rest] =
       found;
     const [configs, acls] = rest;
+    const brokers = listed.filter((each) => each.node_id >= 0); // -1 is the bootstrap port of a proxy
     const topics = await withOpened("topics", foundTopics.elements, topicName);
     const groups = await withOpened("groups", foundGroups.elements, groupId);
     await readMessages(topics, brokers);

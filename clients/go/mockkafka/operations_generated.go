@@ -893,12 +893,15 @@ func (a *Admin) SearchTopics(ctx context.Context, query SearchTopicsQuery) (resu
 type GetSnapshotQuery struct {
 	// By default true.
 	Records *bool `json:"records,omitempty"`
+	Batches bool  `json:"batches,omitempty"`
 }
 
-// GetSnapshot: Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+// GetSnapshot: Return the state of the cluster as one document, which `PUT /v1/snapshot` loads.
 //
-// Records of open and aborted transactions, internal topics and used-up fault rules are left out.
-// Whether the document has the records.
+// It is that of one moment. Records of committed transactions are plain records. Used-up fault
+// rules, secrets and the records of internal topics are left out. Whether the document has the
+// records, and whether it has all of them as stored batches. With `batches` nothing of a batch is
+// lost: who produced it, its compression, what it is with.
 //
 // It sends GET /v1/snapshot.
 func (a *Admin) GetSnapshot(ctx context.Context, query GetSnapshotQuery) (result Snapshot, err error) {
@@ -908,8 +911,9 @@ func (a *Admin) GetSnapshot(ctx context.Context, query GetSnapshotQuery) (result
 
 // PutSnapshotQuery has the parameters of PutSnapshot; those that are not set are not sent.
 type PutSnapshotQuery struct {
-	Keep   bool `json:"keep,omitempty"`
-	AtOnce bool `json:"at_once,omitempty"`
+	Keep      bool `json:"keep,omitempty"`
+	AtOnce    bool `json:"at_once,omitempty"`
+	ClusterID bool `json:"cluster_id,omitempty"`
 }
 
 // PutSnapshot: Reset the cluster, and load a document.
@@ -918,7 +922,8 @@ type PutSnapshotQuery struct {
 // The timestamps of records are kept, so retention applies to them. Fault rules begin again. If
 // one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the
 // response names what the rules would do. With `keep` a reset loads the document again, as if the
-// cluster had been started with it. `at_once` allows fault rules that act at once.
+// cluster had been started with it. `at_once` allows fault rules that act at once. With
+// `cluster_id` the cluster has the id of the document, until the next reset.
 //
 // It sends PUT /v1/snapshot.
 func (a *Admin) PutSnapshot(ctx context.Context, body Snapshot, query PutSnapshotQuery) error {

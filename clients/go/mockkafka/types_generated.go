@@ -847,23 +847,57 @@ type PartitionView struct {
 	PausedFollowers []int64          `json:"paused_followers"`
 }
 
-// Snapshot: The setup of a cluster. Everything that is left out is empty.
+// Snapshot: The state of a cluster. Everything that is left out is empty, or as at the start.
+//
+// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls. `cluster`
+// and `requests` are parts of a recording of another cluster, and not loaded.
 type Snapshot struct {
-	// By default 1.
-	Version     *int              `json:"version,omitempty"`
-	Topics      []SavedTopic      `json:"topics,omitempty"`
-	Offsets     []SavedOffset     `json:"offsets,omitempty"`
-	Quotas      []QuotaView       `json:"quotas,omitempty"`
-	Faults      []any             `json:"faults,omitempty"`
-	Credentials []SavedCredential `json:"credentials,omitempty"`
-	ACLs        []AclBody         `json:"acls,omitempty"`
+	// By default 2.
+	Version          *int                     `json:"version,omitempty"`
+	ClusterID        *string                  `json:"cluster_id,omitempty"`
+	NextProducerID   int64                    `json:"next_producer_id,omitempty"`
+	Features         map[string]int           `json:"features,omitempty"`
+	Brokers          []SavedBroker            `json:"brokers,omitempty"`
+	Configs          []SavedConfig            `json:"configs,omitempty"`
+	Topics           []SavedTopic             `json:"topics,omitempty"`
+	InternalTopics   []SavedTopic             `json:"internal_topics,omitempty"`
+	Offsets          []SavedOffset            `json:"offsets,omitempty"`
+	Groups           []SavedCoordinatorRecord `json:"groups,omitempty"`
+	Transactions     []SavedCoordinatorRecord `json:"transactions,omitempty"`
+	ShareStates      []SavedCoordinatorRecord `json:"share_states,omitempty"`
+	Quotas           []QuotaView              `json:"quotas,omitempty"`
+	Faults           []any                    `json:"faults,omitempty"`
+	Credentials      []SavedCredential        `json:"credentials,omitempty"`
+	DelegationTokens []SavedToken             `json:"delegation_tokens,omitempty"`
+	ACLs             []AclBody                `json:"acls,omitempty"`
+	Cluster          *RecordedCluster         `json:"cluster,omitempty"`
+	Requests         []AskedRequest           `json:"requests,omitempty"`
 }
 
-// SavedTopic: A topic with the configuration that is set on it.
+// SavedBroker: A broker that is not up: whether Metadata lists it, and whether its sockets
+// respond.
+type SavedBroker struct {
+	NodeID  int  `json:"node_id"`
+	IsAlive bool `json:"is_alive"`
+	// One of down isolated up.
+	Availability string `json:"availability"`
+}
+
+// SavedConfig: What was set at run time on a broker (the empty name is all), a group or client
+// metrics.
+type SavedConfig struct {
+	// One of broker client_metrics group.
+	ResourceType string            `json:"resource_type"`
+	ResourceName string            `json:"resource_name"`
+	Config       map[string]string `json:"config"`
+}
+
+// SavedTopic: A topic with the configuration that is set on it; without an id it gets a new one.
 type SavedTopic struct {
 	Name       string            `json:"name"`
 	Partitions []SavedPartition  `json:"partitions"`
 	Config     map[string]string `json:"config,omitempty"`
+	TopicID    *string           `json:"topic_id,omitempty"`
 }
 
 // SavedPartition: A partition; without `replicas` the cluster chooses them, as for a new topic.
@@ -871,12 +905,40 @@ type SavedTopic struct {
 // Offsets without a record stay empty, so that committed offsets keep their meaning. Without
 // `high_watermark` all records are committed. It moves to the end of the log if enough replicas
 // are in sync.
+//
+// `batches` has stored batches as base64, for what `records` cannot say: those of open and
+// aborted transactions, the markers of aborted ones, and those that cannot be decoded. Both lists
+// are in the order of offsets. Without `leader_id` the first replica that is up leads, in epoch
+// 0.
 type SavedPartition struct {
-	Replicas       []int         `json:"replicas,omitempty"`
-	LogStartOffset int64         `json:"log_start_offset,omitempty"`
-	LogEndOffset   *int64        `json:"log_end_offset,omitempty"`
-	HighWatermark  *int64        `json:"high_watermark,omitempty"`
-	Records        []SavedRecord `json:"records,omitempty"`
+	Replicas               []int `json:"replicas,omitempty"`
+	LeaderID               *int  `json:"leader_id,omitempty"`
+	LeaderEpoch            int   `json:"leader_epoch,omitempty"`
+	ISR                    []int `json:"isr,omitempty"`
+	EligibleLeaderReplicas []int `json:"eligible_leader_replicas,omitempty"`
+	// By default -1.
+	LastKnownLeaderID   *int            `json:"last_known_leader_id,omitempty"`
+	Behind              []SavedReplica  `json:"behind,omitempty"`
+	LeaderEpochs        []SavedEpoch    `json:"leader_epochs,omitempty"`
+	LogStartOffset      int64           `json:"log_start_offset,omitempty"`
+	LogEndOffset        *int64          `json:"log_end_offset,omitempty"`
+	HighWatermark       *int64          `json:"high_watermark,omitempty"`
+	Records             []SavedRecord   `json:"records,omitempty"`
+	Batches             []string        `json:"batches,omitempty"`
+	Producers           []SavedProducer `json:"producers,omitempty"`
+	AbortedTransactions []SavedAbort    `json:"aborted_transactions,omitempty"`
+}
+
+// SavedReplica: A replica that is behind the leader, and where its log ends.
+type SavedReplica struct {
+	NodeID       int   `json:"node_id"`
+	LogEndOffset int64 `json:"log_end_offset"`
+}
+
+// SavedEpoch: A leader epoch, and the first offset that was written in it.
+type SavedEpoch struct {
+	Epoch       int   `json:"epoch"`
+	StartOffset int64 `json:"start_offset"`
 }
 
 // SavedRecord: A record; without an offset it gets the next one. A string is UTF-8.
@@ -901,7 +963,45 @@ type HeaderBody struct {
 	Value any    `json:"value,omitempty"`
 }
 
+// SavedProducer: What a partition remembers of a producer, its newest batches first
+// (`ProducerStateEntry`).
+//
+// `floor` is that of KIP-758's rule. `current_txn_start_offset` is set while it has a transaction
+// open, `coordinator_epoch` once it has ended one.
+type SavedProducer struct {
+	ProducerID    int64        `json:"producer_id"`
+	ProducerEpoch int          `json:"producer_epoch"`
+	Batches       []SavedBatch `json:"batches,omitempty"`
+	// By default -1.
+	Floor *int `json:"floor,omitempty"`
+	// By default -1.
+	CoordinatorEpoch *int `json:"coordinator_epoch,omitempty"`
+	// By default -1.
+	LastTimestamp *int64 `json:"last_timestamp,omitempty"`
+	// By default -1.
+	CurrentTxnStartOffset *int64 `json:"current_txn_start_offset,omitempty"`
+}
+
+// SavedBatch: A batch that a producer has written; `timestamp` is its largest one.
+type SavedBatch struct {
+	FirstSequence int   `json:"first_sequence"`
+	LastSequence  int   `json:"last_sequence"`
+	BaseOffset    int64 `json:"base_offset"`
+	Timestamp     int64 `json:"timestamp"`
+}
+
+// SavedAbort: An aborted transaction of a partition; `last_offset` is that of its marker.
+type SavedAbort struct {
+	ProducerID       int64 `json:"producer_id"`
+	FirstOffset      int64 `json:"first_offset"`
+	LastOffset       int64 `json:"last_offset"`
+	LastStableOffset int64 `json:"last_stable_offset"`
+}
+
 // SavedOffset: An offset that a group has committed.
+//
+// With `producer_id` it counts once the transaction commits that this producer has open. Without
+// `commit_timestamp` it is committed when the document is loaded.
 type SavedOffset struct {
 	Group     string `json:"group"`
 	Topic     string `json:"topic"`
@@ -910,6 +1010,26 @@ type SavedOffset struct {
 	// By default -1.
 	LeaderEpoch *int   `json:"leader_epoch,omitempty"`
 	Metadata    string `json:"metadata,omitempty"`
+	// By default -1.
+	CommitTimestamp *int64 `json:"commit_timestamp,omitempty"`
+	// By default -1.
+	ExpireTimestamp *int64  `json:"expire_timestamp,omitempty"`
+	TopicID         *string `json:"topic_id,omitempty"`
+	// By default -1.
+	ProducerID *int64 `json:"producer_id,omitempty"`
+	// By default -1.
+	ProducerEpoch *int `json:"producer_epoch,omitempty"`
+}
+
+// SavedCoordinatorRecord: A record of a coordinator: Kafka's name of its type, and the fields of
+// key and value.
+//
+// The names of fields are those of the journal; bytes are `{"base64": ...}`.
+type SavedCoordinatorRecord struct {
+	Type    string         `json:"type"`
+	Key     map[string]any `json:"key"`
+	Version int            `json:"version"`
+	Value   map[string]any `json:"value"`
 }
 
 // SavedCredential: A SCRAM credential of a user; its bytes are base64. The password is not in it.
@@ -921,6 +1041,72 @@ type SavedCredential struct {
 	Salt       string `json:"salt"`
 	StoredKey  string `json:"stored_key"`
 	ServerKey  string `json:"server_key"`
+}
+
+// SavedToken: A delegation token without its secret, which follows from its id and the broker's
+// key.
+type SavedToken struct {
+	TokenID         string   `json:"token_id"`
+	Owner           string   `json:"owner"`
+	Requester       string   `json:"requester"`
+	Renewers        []string `json:"renewers"`
+	IssueTimestamp  int64    `json:"issue_timestamp"`
+	MaxTimestamp    int64    `json:"max_timestamp"`
+	ExpiryTimestamp int64    `json:"expiry_timestamp"`
+}
+
+// RecordedCluster: What a cluster said of itself.
+//
+// `release` is the newest one whose API versions fit, such as `4.4`. `api_versions` has the
+// lowest and the highest version by API, and `features` the finalized levels.
+type RecordedCluster struct {
+	ClusterID   *string            `json:"cluster_id,omitempty"`
+	Brokers     []RecordedBroker   `json:"brokers,omitempty"`
+	Release     *string            `json:"release,omitempty"`
+	APIVersions map[string][]int64 `json:"api_versions,omitempty"`
+	Features    map[string]int64   `json:"features,omitempty"`
+	Users       []RecordedUser     `json:"users,omitempty"`
+	Groups      []RecordedGroup    `json:"groups,omitempty"`
+}
+
+// RecordedBroker: A broker, with its rack if it has one.
+type RecordedBroker struct {
+	NodeID int     `json:"node_id"`
+	Rack   *string `json:"rack,omitempty"`
+}
+
+// RecordedUser: A SCRAM user. Salt and keys are secrets, so nobody can authenticate as this user.
+type RecordedUser struct {
+	User       string `json:"user"`
+	Mechanism  string `json:"mechanism"`
+	Iterations int64  `json:"iterations"`
+}
+
+// RecordedGroup: A group as the cluster listed it: type (`classic`, ...), state and protocol
+// type.
+type RecordedGroup struct {
+	GroupID      string `json:"group_id"`
+	Type         string `json:"type,omitempty"`
+	State        string `json:"state,omitempty"`
+	ProtocolType string `json:"protocol_type,omitempty"`
+}
+
+// AskedRequest: What requests of one kind named: they had the same API and version, and were of
+// one user.
+//
+// `count` requests named these groups, transactional ids and resources, and each of them some of
+// `topics`. Resources are such as `BROKER:1` (configuration), `ACL:TOPIC:orders`,
+// `QUOTA:user=alice` and `USER:alice` (SCRAM).
+type AskedRequest struct {
+	API              API      `json:"api"`
+	Version          int      `json:"version"`
+	User             string   `json:"user,omitempty"`
+	Topics           []string `json:"topics,omitempty"`
+	Groups           []string `json:"groups,omitempty"`
+	TransactionalIDs []string `json:"transactional_ids,omitempty"`
+	Resources        []string `json:"resources,omitempty"`
+	// By default 1.
+	Count *int64 `json:"count,omitempty"`
 }
 
 // NewTopicBody: A new topic; missing numbers are the configured defaults.

@@ -1514,15 +1514,36 @@ pub struct PartitionView {
     pub paused_followers: Vec<i64>,
 }
 
-/// The setup of a cluster. Everything that is left out is empty.
+/// The state of a cluster. Everything that is left out is empty, or as at the start.
+///
+/// Version 1 had topics with `records`, offsets, quotas, faults, credentials and acls. `cluster`
+/// and `requests` are parts of a recording of another cluster, and not loaded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_producer_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<BTreeMap<String, i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brokers: Option<Vec<SavedBroker>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configs: Option<Vec<SavedConfig>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topics: Option<Vec<SavedTopic>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub internal_topics: Option<Vec<SavedTopic>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<SavedOffset>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<SavedCoordinatorRecord>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<Vec<SavedCoordinatorRecord>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_states: Option<Vec<SavedCoordinatorRecord>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotas: Option<Vec<QuotaView>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1530,7 +1551,13 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Vec<SavedCredential>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation_tokens: Option<Vec<SavedToken>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acls: Option<Vec<AclBody>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<RecordedCluster>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Vec<AskedRequest>>,
 }
 
 impl Snapshot {
@@ -1539,14 +1566,59 @@ impl Snapshot {
         self.version = Some(value.into());
         self
     }
+    /// Sets `cluster_id`.
+    pub fn cluster_id(mut self, value: impl Into<String>) -> Self {
+        self.cluster_id = Some(value.into());
+        self
+    }
+    /// Sets `next_producer_id`.
+    pub fn next_producer_id(mut self, value: impl Into<i64>) -> Self {
+        self.next_producer_id = Some(value.into());
+        self
+    }
+    /// Sets `features`.
+    pub fn features(mut self, value: impl Into<BTreeMap<String, i64>>) -> Self {
+        self.features = Some(value.into());
+        self
+    }
+    /// Sets `brokers`.
+    pub fn brokers(mut self, value: impl Into<Vec<SavedBroker>>) -> Self {
+        self.brokers = Some(value.into());
+        self
+    }
+    /// Sets `configs`.
+    pub fn configs(mut self, value: impl Into<Vec<SavedConfig>>) -> Self {
+        self.configs = Some(value.into());
+        self
+    }
     /// Sets `topics`.
     pub fn topics(mut self, value: impl Into<Vec<SavedTopic>>) -> Self {
         self.topics = Some(value.into());
         self
     }
+    /// Sets `internal_topics`.
+    pub fn internal_topics(mut self, value: impl Into<Vec<SavedTopic>>) -> Self {
+        self.internal_topics = Some(value.into());
+        self
+    }
     /// Sets `offsets`.
     pub fn offsets(mut self, value: impl Into<Vec<SavedOffset>>) -> Self {
         self.offsets = Some(value.into());
+        self
+    }
+    /// Sets `groups`.
+    pub fn groups(mut self, value: impl Into<Vec<SavedCoordinatorRecord>>) -> Self {
+        self.groups = Some(value.into());
+        self
+    }
+    /// Sets `transactions`.
+    pub fn transactions(mut self, value: impl Into<Vec<SavedCoordinatorRecord>>) -> Self {
+        self.transactions = Some(value.into());
+        self
+    }
+    /// Sets `share_states`.
+    pub fn share_states(mut self, value: impl Into<Vec<SavedCoordinatorRecord>>) -> Self {
+        self.share_states = Some(value.into());
         self
     }
     /// Sets `quotas`.
@@ -1564,26 +1636,64 @@ impl Snapshot {
         self.credentials = Some(value.into());
         self
     }
+    /// Sets `delegation_tokens`.
+    pub fn delegation_tokens(mut self, value: impl Into<Vec<SavedToken>>) -> Self {
+        self.delegation_tokens = Some(value.into());
+        self
+    }
     /// Sets `acls`.
     pub fn acls(mut self, value: impl Into<Vec<AclBody>>) -> Self {
         self.acls = Some(value.into());
         self
     }
+    /// Sets `cluster`.
+    pub fn cluster(mut self, value: impl Into<RecordedCluster>) -> Self {
+        self.cluster = Some(value.into());
+        self
+    }
+    /// Sets `requests`.
+    pub fn requests(mut self, value: impl Into<Vec<AskedRequest>>) -> Self {
+        self.requests = Some(value.into());
+        self
+    }
 }
 
-/// A topic with the configuration that is set on it.
+/// A broker that is not up: whether Metadata lists it, and whether its sockets respond.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedBroker {
+    pub node_id: i64,
+    pub is_alive: bool,
+    pub availability: String,
+}
+
+/// What was set at run time on a broker (the empty name is all), a group or client metrics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedConfig {
+    pub resource_type: String,
+    pub resource_name: String,
+    pub config: BTreeMap<String, String>,
+}
+
+/// A topic with the configuration that is set on it; without an id it gets a new one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedTopic {
     pub name: String,
     pub partitions: Vec<SavedPartition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic_id: Option<String>,
 }
 
 impl SavedTopic {
     /// Sets `config`.
     pub fn config(mut self, value: impl Into<BTreeMap<String, String>>) -> Self {
         self.config = Some(value.into());
+        self
+    }
+    /// Sets `topic_id`.
+    pub fn topic_id(mut self, value: impl Into<String>) -> Self {
+        self.topic_id = Some(value.into());
         self
     }
 }
@@ -1593,10 +1703,28 @@ impl SavedTopic {
 /// Offsets without a record stay empty, so that committed offsets keep their meaning. Without
 /// `high_watermark` all records are committed. It moves to the end of the log if enough replicas
 /// are in sync.
+///
+/// `batches` has stored batches as base64, for what `records` cannot say: those of open and aborted
+/// transactions, the markers of aborted ones, and those that cannot be decoded. Both lists are in
+/// the order of offsets. Without `leader_id` the first replica that is up leads, in epoch 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedPartition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<Vec<i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader_epoch: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isr: Option<Vec<i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eligible_leader_replicas: Option<Vec<i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_known_leader_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Vec<SavedReplica>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader_epochs: Option<Vec<SavedEpoch>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_start_offset: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1605,12 +1733,53 @@ pub struct SavedPartition {
     pub high_watermark: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Vec<SavedRecord>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub producers: Option<Vec<SavedProducer>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted_transactions: Option<Vec<SavedAbort>>,
 }
 
 impl SavedPartition {
     /// Sets `replicas`.
     pub fn replicas(mut self, value: impl Into<Vec<i64>>) -> Self {
         self.replicas = Some(value.into());
+        self
+    }
+    /// Sets `leader_id`.
+    pub fn leader_id(mut self, value: impl Into<i64>) -> Self {
+        self.leader_id = Some(value.into());
+        self
+    }
+    /// Sets `leader_epoch`.
+    pub fn leader_epoch(mut self, value: impl Into<i64>) -> Self {
+        self.leader_epoch = Some(value.into());
+        self
+    }
+    /// Sets `isr`.
+    pub fn isr(mut self, value: impl Into<Vec<i64>>) -> Self {
+        self.isr = Some(value.into());
+        self
+    }
+    /// Sets `eligible_leader_replicas`.
+    pub fn eligible_leader_replicas(mut self, value: impl Into<Vec<i64>>) -> Self {
+        self.eligible_leader_replicas = Some(value.into());
+        self
+    }
+    /// Sets `last_known_leader_id`.
+    pub fn last_known_leader_id(mut self, value: impl Into<i64>) -> Self {
+        self.last_known_leader_id = Some(value.into());
+        self
+    }
+    /// Sets `behind`.
+    pub fn behind(mut self, value: impl Into<Vec<SavedReplica>>) -> Self {
+        self.behind = Some(value.into());
+        self
+    }
+    /// Sets `leader_epochs`.
+    pub fn leader_epochs(mut self, value: impl Into<Vec<SavedEpoch>>) -> Self {
+        self.leader_epochs = Some(value.into());
         self
     }
     /// Sets `log_start_offset`.
@@ -1633,6 +1802,35 @@ impl SavedPartition {
         self.records = Some(value.into());
         self
     }
+    /// Sets `batches`.
+    pub fn batches(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.batches = Some(value.into());
+        self
+    }
+    /// Sets `producers`.
+    pub fn producers(mut self, value: impl Into<Vec<SavedProducer>>) -> Self {
+        self.producers = Some(value.into());
+        self
+    }
+    /// Sets `aborted_transactions`.
+    pub fn aborted_transactions(mut self, value: impl Into<Vec<SavedAbort>>) -> Self {
+        self.aborted_transactions = Some(value.into());
+        self
+    }
+}
+
+/// A replica that is behind the leader, and where its log ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedReplica {
+    pub node_id: i64,
+    pub log_end_offset: i64,
+}
+
+/// A leader epoch, and the first offset that was written in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedEpoch {
+    pub epoch: i64,
+    pub start_offset: i64,
 }
 
 /// A record; without an offset it gets the next one. A string is UTF-8.
@@ -1716,7 +1914,76 @@ impl HeaderBody {
     }
 }
 
+/// What a partition remembers of a producer, its newest batches first (`ProducerStateEntry`).
+///
+/// `floor` is that of KIP-758's rule. `current_txn_start_offset` is set while it has a transaction
+/// open, `coordinator_epoch` once it has ended one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedProducer {
+    pub producer_id: i64,
+    pub producer_epoch: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<Vec<SavedBatch>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinator_epoch: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_timestamp: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_txn_start_offset: Option<i64>,
+}
+
+impl SavedProducer {
+    /// Sets `batches`.
+    pub fn batches(mut self, value: impl Into<Vec<SavedBatch>>) -> Self {
+        self.batches = Some(value.into());
+        self
+    }
+    /// Sets `floor`.
+    pub fn floor(mut self, value: impl Into<i64>) -> Self {
+        self.floor = Some(value.into());
+        self
+    }
+    /// Sets `coordinator_epoch`.
+    pub fn coordinator_epoch(mut self, value: impl Into<i64>) -> Self {
+        self.coordinator_epoch = Some(value.into());
+        self
+    }
+    /// Sets `last_timestamp`.
+    pub fn last_timestamp(mut self, value: impl Into<i64>) -> Self {
+        self.last_timestamp = Some(value.into());
+        self
+    }
+    /// Sets `current_txn_start_offset`.
+    pub fn current_txn_start_offset(mut self, value: impl Into<i64>) -> Self {
+        self.current_txn_start_offset = Some(value.into());
+        self
+    }
+}
+
+/// A batch that a producer has written; `timestamp` is its largest one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedBatch {
+    pub first_sequence: i64,
+    pub last_sequence: i64,
+    pub base_offset: i64,
+    pub timestamp: i64,
+}
+
+/// An aborted transaction of a partition; `last_offset` is that of its marker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedAbort {
+    pub producer_id: i64,
+    pub first_offset: i64,
+    pub last_offset: i64,
+    pub last_stable_offset: i64,
+}
+
 /// An offset that a group has committed.
+///
+/// With `producer_id` it counts once the transaction commits that this producer has open. Without
+/// `commit_timestamp` it is committed when the document is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedOffset {
     pub group: String,
@@ -1727,6 +1994,16 @@ pub struct SavedOffset {
     pub leader_epoch: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_timestamp: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_timestamp: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub producer_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub producer_epoch: Option<i64>,
 }
 
 impl SavedOffset {
@@ -1740,6 +2017,42 @@ impl SavedOffset {
         self.metadata = Some(value.into());
         self
     }
+    /// Sets `commit_timestamp`.
+    pub fn commit_timestamp(mut self, value: impl Into<i64>) -> Self {
+        self.commit_timestamp = Some(value.into());
+        self
+    }
+    /// Sets `expire_timestamp`.
+    pub fn expire_timestamp(mut self, value: impl Into<i64>) -> Self {
+        self.expire_timestamp = Some(value.into());
+        self
+    }
+    /// Sets `topic_id`.
+    pub fn topic_id(mut self, value: impl Into<String>) -> Self {
+        self.topic_id = Some(value.into());
+        self
+    }
+    /// Sets `producer_id`.
+    pub fn producer_id(mut self, value: impl Into<i64>) -> Self {
+        self.producer_id = Some(value.into());
+        self
+    }
+    /// Sets `producer_epoch`.
+    pub fn producer_epoch(mut self, value: impl Into<i64>) -> Self {
+        self.producer_epoch = Some(value.into());
+        self
+    }
+}
+
+/// A record of a coordinator: Kafka's name of its type, and the fields of key and value.
+///
+/// The names of fields are those of the journal; bytes are `{"base64": ...}`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedCoordinatorRecord {
+    pub r#type: String,
+    pub key: Value,
+    pub version: i64,
+    pub value: Value,
 }
 
 /// A SCRAM credential of a user; its bytes are base64. The password is not in it.
@@ -1751,6 +2064,188 @@ pub struct SavedCredential {
     pub salt: String,
     pub stored_key: String,
     pub server_key: String,
+}
+
+/// A delegation token without its secret, which follows from its id and the broker's key.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SavedToken {
+    pub token_id: String,
+    pub owner: String,
+    pub requester: String,
+    pub renewers: Vec<String>,
+    pub issue_timestamp: i64,
+    pub max_timestamp: i64,
+    pub expiry_timestamp: i64,
+}
+
+/// What a cluster said of itself.
+///
+/// `release` is the newest one whose API versions fit, such as `4.4`. `api_versions` has the lowest
+/// and the highest version by API, and `features` the finalized levels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedCluster {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brokers: Option<Vec<RecordedBroker>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_versions: Option<BTreeMap<String, Vec<i64>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<BTreeMap<String, i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<Vec<RecordedUser>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<RecordedGroup>>,
+}
+
+impl RecordedCluster {
+    /// Sets `cluster_id`.
+    pub fn cluster_id(mut self, value: impl Into<String>) -> Self {
+        self.cluster_id = Some(value.into());
+        self
+    }
+    /// Sets `brokers`.
+    pub fn brokers(mut self, value: impl Into<Vec<RecordedBroker>>) -> Self {
+        self.brokers = Some(value.into());
+        self
+    }
+    /// Sets `release`.
+    pub fn release(mut self, value: impl Into<String>) -> Self {
+        self.release = Some(value.into());
+        self
+    }
+    /// Sets `api_versions`.
+    pub fn api_versions(mut self, value: impl Into<BTreeMap<String, Vec<i64>>>) -> Self {
+        self.api_versions = Some(value.into());
+        self
+    }
+    /// Sets `features`.
+    pub fn features(mut self, value: impl Into<BTreeMap<String, i64>>) -> Self {
+        self.features = Some(value.into());
+        self
+    }
+    /// Sets `users`.
+    pub fn users(mut self, value: impl Into<Vec<RecordedUser>>) -> Self {
+        self.users = Some(value.into());
+        self
+    }
+    /// Sets `groups`.
+    pub fn groups(mut self, value: impl Into<Vec<RecordedGroup>>) -> Self {
+        self.groups = Some(value.into());
+        self
+    }
+}
+
+/// A broker, with its rack if it has one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedBroker {
+    pub node_id: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
+}
+
+impl RecordedBroker {
+    /// Sets `rack`.
+    pub fn rack(mut self, value: impl Into<String>) -> Self {
+        self.rack = Some(value.into());
+        self
+    }
+}
+
+/// A SCRAM user. Salt and keys are secrets, so nobody can authenticate as this user.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedUser {
+    pub user: String,
+    pub mechanism: String,
+    pub iterations: i64,
+}
+
+/// A group as the cluster listed it: type (`classic`, ...), state and protocol type.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedGroup {
+    pub group_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_type: Option<String>,
+}
+
+impl RecordedGroup {
+    /// Sets `type`.
+    pub fn r#type(mut self, value: impl Into<String>) -> Self {
+        self.r#type = Some(value.into());
+        self
+    }
+    /// Sets `state`.
+    pub fn state(mut self, value: impl Into<String>) -> Self {
+        self.state = Some(value.into());
+        self
+    }
+    /// Sets `protocol_type`.
+    pub fn protocol_type(mut self, value: impl Into<String>) -> Self {
+        self.protocol_type = Some(value.into());
+        self
+    }
+}
+
+/// What requests of one kind named: they had the same API and version, and were of one user.
+///
+/// `count` requests named these groups, transactional ids and resources, and each of them some of
+/// `topics`. Resources are such as `BROKER:1` (configuration), `ACL:TOPIC:orders`,
+/// `QUOTA:user=alice` and `USER:alice` (SCRAM).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AskedRequest {
+    pub api: String,
+    pub version: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactional_ids: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
+impl AskedRequest {
+    /// Sets `user`.
+    pub fn user(mut self, value: impl Into<String>) -> Self {
+        self.user = Some(value.into());
+        self
+    }
+    /// Sets `topics`.
+    pub fn topics(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.topics = Some(value.into());
+        self
+    }
+    /// Sets `groups`.
+    pub fn groups(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.groups = Some(value.into());
+        self
+    }
+    /// Sets `transactional_ids`.
+    pub fn transactional_ids(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.transactional_ids = Some(value.into());
+        self
+    }
+    /// Sets `resources`.
+    pub fn resources(mut self, value: impl Into<Vec<String>>) -> Self {
+        self.resources = Some(value.into());
+        self
+    }
+    /// Sets `count`.
+    pub fn count(mut self, value: impl Into<i64>) -> Self {
+        self.count = Some(value.into());
+        self
+    }
 }
 
 /// A new topic; missing numbers are the configured defaults.
@@ -3135,12 +3630,19 @@ impl SearchTopicsQuery {
 pub struct GetSnapshotQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<bool>,
 }
 
 impl GetSnapshotQuery {
     /// Sets `records`.
     pub fn records(mut self, value: impl Into<bool>) -> Self {
         self.records = Some(value.into());
+        self
+    }
+    /// Sets `batches`.
+    pub fn batches(mut self, value: impl Into<bool>) -> Self {
+        self.batches = Some(value.into());
         self
     }
 }
@@ -3152,6 +3654,8 @@ pub struct PutSnapshotQuery {
     pub keep: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<bool>,
 }
 
 impl PutSnapshotQuery {
@@ -3163,6 +3667,11 @@ impl PutSnapshotQuery {
     /// Sets `at_once`.
     pub fn at_once(mut self, value: impl Into<bool>) -> Self {
         self.at_once = Some(value.into());
+        self
+    }
+    /// Sets `cluster_id`.
+    pub fn cluster_id(mut self, value: impl Into<bool>) -> Self {
+        self.cluster_id = Some(value.into());
         self
     }
 }
@@ -4034,10 +4543,11 @@ impl Admin {
         self.send("GET", "/v1/search/topics", Some(query), None::<&()>)
     }
 
-    /// Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+    /// Return the state of the cluster as one document, which `PUT /v1/snapshot` loads.
     ///
-    /// Records of open and aborted transactions, internal topics and used-up fault rules are left out. Whether the
-    /// document has the records.
+    /// It is that of one moment. Records of committed transactions are plain records. Used-up fault rules, secrets and
+    /// the records of internal topics are left out. Whether the document has the records, and whether it has all of them
+    /// as stored batches. With `batches` nothing of a batch is lost: who produced it, its compression, what it is with.
     ///
     /// It sends `GET /v1/snapshot`.
     pub fn get_snapshot(&self, query: &GetSnapshotQuery) -> Result<Snapshot> {
@@ -4050,7 +4560,7 @@ impl Admin {
     /// records are kept, so retention applies to them. Fault rules begin again. If one acts at once, as one that stops a
     /// broker may, nothing is changed without `at_once`: the response names what the rules would do. With `keep` a reset
     /// loads the document again, as if the cluster had been started with it. `at_once` allows fault rules that act at
-    /// once.
+    /// once. With `cluster_id` the cluster has the id of the document, until the next reset.
     ///
     /// It sends `PUT /v1/snapshot`.
     pub fn put_snapshot(&self, body: &Snapshot, query: &PutSnapshotQuery) -> Result<()> {

@@ -10,12 +10,15 @@ from atlas.adapters.adapter import (
     Failure,
     UnansweredError,
     UnsupportedError,
+    encoded,
     mapped,
+    offsets_of,
 )
 
 
 class Handle:
-    def __init__(self) -> None:
+    def __init__(self, stops: bool = True) -> None:
+        self.stops = stops
         self.is_forgotten = False
 
 
@@ -36,6 +39,13 @@ class FakeAdapter(Adapter):
 
     def flush(self) -> None:
         raise UnansweredError
+
+    def seek(self, consumer: Handle, offset: int) -> dict[str, Any]:
+        return {"found": isinstance(consumer, Handle), "offset": offset}
+
+    def stop(self, handle: Handle, timeout_ms: int) -> None:
+        if not handle.stops:
+            raise UnansweredError
 
     def poll(self) -> None:
         raise UnsupportedError
@@ -111,9 +121,38 @@ def test_an_experiment_begins_without_what_was_before() -> None:
     adapter = FakeAdapter(io.StringIO())
     adapter.producer("p", {})
     handle = adapter.handles["p"]
-    adapter.begin("127.0.0.1:9092", "KIP-091-1")
+    adapter.begin("127.0.0.1:9092")
     assert handle.is_forgotten
     assert (adapter.handles, adapter.bootstrap) == ({}, "127.0.0.1:9092")
+
+
+def test_a_method_gets_the_client_in_place_of_its_id_and_no_other_fields() -> None:
+    _, _, *events = without_times(
+        run(
+            {"command": "producer", "id": "c", "settings": {}},
+            {"command": "seek", "consumer": "c", "topic": "orders", "partition": 0, "offset": 5},
+            {"command": "seek", "consumer": "other", "offset": 5},
+        )
+    )
+    assert events[0] == {"n": 2, "event": "done", "found": True, "offset": 5}
+    assert (events[1]["event"], events[1]["error"]) == ("failed", "KeyError")
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_client_that_does_not_close_in_time_is_forgotten(stops: bool) -> None:
+    adapter = FakeAdapter(io.StringIO())
+    handle = adapter.handles["p"] = Handle(stops)
+    try:
+        assert adapter.close("p", 100)["took_ms"] >= 0
+    except UnansweredError:
+        assert not stops
+    assert handle.is_forgotten is not stops
+    assert adapter.handles == {}
+
+
+def test_values_and_offsets_are_as_libraries_want_them() -> None:
+    assert encoded("a", None) == (b"a", None)
+    assert offsets_of(lambda *key: key, {"orders": {"1": 5}}) == {("orders", 1): 5}
 
 
 def test_nothing_runs_behind_the_end() -> None:

@@ -9,10 +9,10 @@ from atlas.adapter_process import AdapterProcess
 from atlas.clients import CLIENTS
 from atlas.clusters import prepare
 from atlas.steps import GROUP
+from atlas.warm_up import plain
 from mock_kafka import MockKafka
 from scenarios.maven import CannotRunError
 from tests.atlas.adapters.adapter_driver import AdapterDriver
-from tests.atlas.plain_runs import situation
 
 pytestmark = pytest.mark.interop
 
@@ -29,11 +29,12 @@ class Library(NamedTuple):
     has_group_protocol: bool = True
     shares: bool = False
     has_streams: bool = False
+    has_tokens: bool = False
 
 
-_JAVA = Library("RecordTooLargeException", has_group_protocol=True, shares=True)
+_JAVA = Library("RecordTooLargeException", has_group_protocol=True, shares=True, has_tokens=True)
 LIBRARIES = {
-    "franz-go": Library("MESSAGE_TOO_LARGE", sends_offsets=False, shares=True),
+    "franz-go": Library("MESSAGE_TOO_LARGE", sends_offsets=False, shares=True, has_tokens=True),
     "sarama": Library("KError(10)", "unknown", has_positions=False, has_group_protocol=False),
     "kafka-go": Library(
         "Message Size Too Large", is_idempotent=False, has_positions=False, has_group_protocol=False
@@ -120,6 +121,7 @@ def test_it_says_what_it_is(process: AdapterProcess, name: str, library: Library
     supports |= {"group_protocol_consumer"} if library.has_group_protocol else set()
     supports |= {"share"} if library.shares else set()
     supports |= {"streams"} if library.has_streams else set()
+    supports |= {"delegation_tokens"} if library.has_tokens else set()
     assert set(process.ready["supports"]) == supports
 
 
@@ -231,7 +233,7 @@ def test_a_share_group_acknowledges(
     driver: AdapterDriver, kafka: MockKafka, library: Library
 ) -> None:
     kafka.reset()
-    prepare(kafka, situation("share", records={"orders": 1}), 0)
+    prepare(kafka, plain("share", records={"orders": 1}), 0)
     settings = {"group": GROUP, "fetch_max_wait_ms": 50}
     opened = driver.run("share_consumer", id="s", settings=settings, topics=["orders"])
     if not library.shares:

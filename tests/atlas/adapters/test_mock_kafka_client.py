@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from atlas.lane import Lane
+from tests.atlas.adapters.admin_calls import AdminCallTests
 from tests.atlas.plain_runs import check_plain, lost_response, refused, run
 
 pytestmark = pytest.mark.interop
@@ -41,3 +42,9 @@ def test_a_lost_response_is_harmless_for_an_idempotent_producer_only(lane: Lane)
 def test_an_error_has_the_name_and_the_class_of_the_library(lane: Lane) -> None:
     seen = run(lane, refused()).manners
     assert (seen.error, seen.reported) == ("MESSAGE_TOO_LARGE", "fatal")
+
+
+class TestMockKafkaAdmin(AdminCallTests):
+    client = "mock-kafka-client"
+    error = ("TOPIC_ALREADY_EXISTS", "fatal")
+    lacking = frozenset({"delete_records"})

@@ -1,7 +1,6 @@
 """Coordinators whose log has lost its end know what is left of it."""
 
 from dataclasses import replace
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,79 +8,13 @@ from hypothesis import strategies as st
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.log_truncation import truncate_log
-from broker.cluster.topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, Partition
+from broker.cluster.topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from broker.groups.group import Group
-from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.share_state import SharePartitionKey, ShareState
-from broker.transactions.transaction import Transaction
+from tests.broker.cluster.coordinator_work import GROUPS, STEPS, Work
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.transactional_driver import TransactionDriver, transactional_cluster
 from tests.examples import examples
-
-GROUPS = ("g", "h")
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("commit"), st.sampled_from(GROUPS)),
-        st.tuples(st.just("add offsets"), st.sampled_from(GROUPS)),
-        st.tuples(st.sampled_from(["produce", "end", "abort"]), st.just("")),
-    ),
-    max_size=10,
-)
-
-
-class Work:
-    """Commits offsets, in transactions and without."""
-
-    def __init__(self) -> None:
-        self.cluster = transactional_cluster(
-            1,
-            **{
-                "offsets.topic.num.partitions": "1",
-                "transaction.state.log.num.partitions": "1",
-                "group.initial.rebalance.delay.ms": "0",
-            },
-        )
-        self.driver = TransactionDriver(self.cluster)
-        _, self.producer = self.driver.init()
-        self.sequence = self.offset = 0
-
-    def do(self, steps: list[tuple[str, str]]) -> None:
-        driver, producer = self.driver, self.producer
-        for name, group in steps:
-            self.offset += 1
-            if name == "commit":
-                offset = OffsetToCommit("t", 0, self.offset, 3, "m")
-                request = CommitRequest(group, (offset,), -1, "")
-                self.cluster.groups.table.commit(request, NOW_MS)
-            elif name == "add offsets":
-                driver.add_offsets(producer, group)
-                driver.commit_offset(producer, group, self.offset)
-            elif name == "produce":
-                driver.add(producer, 0)
-                driver.produce(producer, self.sequence)
-                self.sequence += 1
-            else:
-                driver.end(producer, commit=name == "end")
-
-    def partition(self, topic_name: str) -> Partition:
-        topic = self.cluster.topics.get(topic_name)
-        assert topic is not None
-        return topic.partitions[0]
-
-    def offsets(self) -> Any:
-        table = self.cluster.groups.table
-        return {
-            group: (sorted(table.all_committed(group)), table.is_unstable(group, "t", 0))
-            for group in GROUPS
-        }
-
-    def transaction(self) -> Any:
-        known = self.cluster.transactions.get("tx")
-        if known is None:
-            return None
-        names = set(Transaction.__slots__) - {"log", "last_producer_epoch", "marker_requests"}
-        return {name: getattr(known, name) for name in names}
 
 
 @given(STEPS, STEPS)

@@ -8,6 +8,7 @@ from broker.groups.group import Group
 from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit, SyncRequest
 from broker.groups.results import GroupDescription, GroupState, JoinResult, SyncResult
 from broker.timers import Timers
+from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
 DEFAULTS: dict[str, Any] = {
@@ -32,12 +33,27 @@ class Driver:
         suffixes = count(1)
         self.timers = Timers()
         self.now_ms = 1_000
+        self.records: list[CoordinatorRecord] = []
         self.groups = GroupCoordinator(
             config=DEFAULTS | overrides,
             timers=self.timers,
             member_id_suffix=lambda: f"id{next(suffixes)}",
             member_id=lambda: f"id{next(suffixes)}",
+            append_records=self._append,
         )
+
+    def _append(
+        self,
+        _group_id: str,
+        records: list[CoordinatorRecord],
+        _now_ms: int,
+        *,
+        is_atomic: bool = False,
+        producer: tuple[int, int] | None = None,
+    ) -> ErrorCode:
+        del is_atomic, producer
+        self.records += records
+        return ErrorCode.NONE
 
     def join(self, member_id: str = "", **changes: Any) -> list[JoinResult]:
         """Send a JoinGroup; the list has its response once there is one."""

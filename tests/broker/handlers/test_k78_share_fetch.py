@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from protocol.errors import ErrorCode
+from tests.broker.cluster.synthetic_topic import synthetic_log
 from tests.broker.share_driver import (
     ACCEPT,
     GROUP,
@@ -194,6 +195,22 @@ def test_a_record_limit_is_never_exceeded() -> None:
 
     assert driver.acquire(1, max_records=2, share_acquire_mode=1) == [(0, 1, 1)]
     assert driver.acquire(2, max_records=2) == [(2, 4, 1)]
+
+
+def test_a_synthetic_log_is_read_as_any_other() -> None:
+    end = 1 << 62
+    driver = ShareDriver()
+    driver.topic.partitions[0].log = synthetic_log(log_start_offset=end - 25, batch_records=10)
+    driver.join(1)
+
+    ranges = driver.acquire(1)
+
+    offsets = [offset for first, last, _ in ranges for offset in range(first, last + 1)]
+    assert offsets == list(range(end - 25, end))
+    assert {count for _, _, count in ranges} == {1}
+    driver.log.advance_start(end)
+    driver.advance(40_000)
+    assert driver.acquire(1) == []
 
 
 def test_an_unknown_acquire_mode_is_an_error() -> None:

@@ -52,9 +52,14 @@ async def document_of(admin: Admin) -> bytes:
 
 
 async def load(
-    admin: Admin, document: bytes | dict[str, Any], *, keep: bool = False, at_once: bool = False
+    admin: Admin,
+    document: bytes | dict[str, Any],
+    *,
+    keep: bool = False,
+    at_once: bool = False,
+    cluster_id: bool = False,
 ) -> None:
     if not isinstance(document, bytes):
         document = msgspec.json.encode(document)
     body = msgspec.json.decode(document, type=Snapshot)
-    await put_snapshot(admin, LoadQuery(keep, at_once), body)
+    await put_snapshot(admin, LoadQuery(keep, at_once, cluster_id), body)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from broker.cluster.brokers import Availability
-from broker.cluster.failover import stop_broker
+from broker.cluster.failover import start_broker, stop_broker
 from broker.dispatch import turns
 from broker.faults import rules_from_json
 from broker.http_admin import snapshot
@@ -180,7 +180,8 @@ async def test_a_high_watermark_that_stands_is_saved_and_moves_with_enough_in_sy
     admin = make_admin(2)
     create_topic(admin, NewTopicBody("orders", 1, 2, {"min.insync.replicas": "2"}))
     produce(admin, "orders", 1)
-    stop_broker(admin.cluster, 3 - admin.partition("orders", 0).leader_id, NOW_MS)
+    follower_id = 3 - admin.partition("orders", 0).leader_id
+    stop_broker(admin.cluster, follower_id, NOW_MS)
     produce(admin, "orders", 2)
     produce(admin, "orders", 3)
     document = msgspec.json.decode(await document_of(admin))
@@ -189,6 +190,9 @@ async def test_a_high_watermark_that_stands_is_saved_and_moves_with_enough_in_sy
 
     other = make_admin(2)
     await load(other, document)
+    assert other.partition("orders", 0).log.high_watermark == 1
+    assert not other.cluster.is_alive(follower_id)
+    start_broker(other.cluster, follower_id, NOW_MS)
     assert other.partition("orders", 0).log.high_watermark == 3
     (saved,) = msgspec.json.decode(await document_of(other))["topics"][0]["partitions"]
     assert "high_watermark" not in saved

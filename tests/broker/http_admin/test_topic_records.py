@@ -13,13 +13,16 @@ from broker.http_admin import topic_records
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
 from broker.http_admin.topic_records import (
+    BytesBody,
     RecordBody,
     RecordsBody,
     RecordsQuery,
     RecordsView,
     WaitForRecordsQuery,
+    bytes_of,
     get_records,
     produce_records,
+    saved_bytes,
     wait_for_records,
 )
 from broker.http_admin.topics import (
@@ -329,3 +332,11 @@ async def test_a_wait_counts_what_a_reader_sees(monkeypatch: pytest.MonkeyPatch)
             await wait_for_records(admin, ORDERS, query)
         else:
             await check_problem(admin, query, "topic 'orders' had 41 of 42 records in 0 s")
+
+
+def test_saved_bytes_are_the_shorter_form() -> None:
+    for data in (b"", b"text", "é".encode(), b"\xff", b"a\tb " * 9, b"\x00\x01\x02", None):
+        assert bytes_of(saved_bytes(data)) == data
+    assert saved_bytes(b"text") == "text"
+    assert saved_bytes(b"line one of a text\n") == "line one of a text\n"
+    assert isinstance(saved_bytes(b"\x00\x01\x02"), BytesBody)

@@ -22,7 +22,9 @@ def plan(name: str, port: int = 0) -> tuple[ListenerPlan, ListenerSecurity]:
 
 @pytest.fixture
 async def listeners() -> AsyncIterator[BrokerListeners]:
-    made = BrokerListeners(5, lambda _broker_id, _security: asyncio.Protocol())
+    made = BrokerListeners(
+        lambda node_id: node_id - 5, lambda _broker_id, _security: asyncio.Protocol()
+    )
     made.plans = [plan("A"), plan("B")]
     yield made
     await made.close()

@@ -17,7 +17,7 @@ class Served:
 
     def __init__(self, server: Any) -> None:
         self.server = server
-        self.servers = bootstrap_lines(server.cluster)[0].partition("=")[2]
+        self.servers = bootstrap_lines(server)[0].partition("=")[2]
 
 
 @asynccontextmanager

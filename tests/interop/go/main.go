@@ -41,6 +41,8 @@ func main() {
 		produce(ctx, seeds, topic, count)
 	case "recreate":
 		recreate(ctx, seeds, topic, time.Duration(count)*time.Millisecond)
+	case "measure":
+		measure(ctx, seeds, topic, count, os.Args[5])
 	case "consume":
 		consume(ctx, seeds, topic, count, os.Args[5])
 	case "copy":

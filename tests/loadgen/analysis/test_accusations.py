@@ -128,7 +128,7 @@ def judge(
         )
         return {
             verdict["scope"].removeprefix("tenant "): (verdict["verdict"], verdict["details"])
-            for verdict in summarise(spark, data)["verdicts"]
+            for verdict in summarise(spark, data).summary["verdicts"]
             if "stored" in verdict["check"] or verdict["check"] == END_TO_END_CHECK
         }
 

@@ -14,7 +14,7 @@ from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 @pytest.mark.slow
 def test_each_series_has_a_chart() -> None:
     charts = draw(summary_of(), PLAN, CONFIG)
-    assert set(charts) == {"rates", "latencies", "heat-map", "users", "ids"}
+    assert set(charts) == {"rates", "latencies", "heat-map", "lags", "measures", "users", "ids"}
     assert all(svg.startswith("<svg ") for svg in charts.values())
     # Any other colour would stay as it is in the dark scheme.
     styles = re.findall(r'style="[^"]*"', "".join(charts.values()))
@@ -23,7 +23,7 @@ def test_each_series_has_a_chart() -> None:
 
 def test_throttles_are_drawn_without_quotas() -> None:
     charts = draw(summary_of(), replace(PLAN, quotas=()), CONFIG)
-    assert set(charts) == {"rates", "latencies", "heat-map", "users"}
+    assert set(charts) == {"rates", "latencies", "heat-map", "lags", "measures", "users"}
 
 
 def test_each_user_has_the_buckets_of_the_plan() -> None:
@@ -51,8 +51,9 @@ def test_a_users_throttle_is_the_longest_of_all_of_its_tenants() -> None:
 
 
 def test_a_run_without_requests_has_no_charts() -> None:
-    empty: dict[str, Any] = {"seconds": [], "latencies": [], "heat": {}, "ids": [], "mutations": []}
-    assert draw(summary_of(series=empty), PLAN, CONFIG) == {}
+    names = ("seconds", "latencies", "lags", "ids", "mutations")
+    empty: dict[str, Any] = {"heat": {}, **{name: [] for name in names}}
+    assert draw(summary_of(series=empty, latencies=[]), PLAN, CONFIG) == {}
 
 
 def test_the_top_of_the_heat_map_says_that_it_has_all_longer_latencies(

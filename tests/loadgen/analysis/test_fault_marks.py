@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from loadgen.analysis.fault_marks import mark_faults
-from loadgen.fault_timeline import FaultRow
+from loadgen.fault_rows import FaultRow
 
 
 def test_a_fault_is_a_band_or_a_line_with_its_name() -> None:

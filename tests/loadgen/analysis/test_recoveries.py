@@ -11,8 +11,9 @@ from client.resources import Address
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
 from loadgen.analysis.recoveries import RECOVERED_CHECK, STORED_CHECK, windows_of
 from loadgen.analysis.summary import RunData, summarise
-from loadgen.fault_timeline import FaultRow
+from loadgen.fault_rows import FaultRow
 from loadgen.plan.faults import Fault
+from loadgen.plan.pauses import Pause
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.rows import ARROW_SCHEMA
@@ -63,7 +64,7 @@ def summary_of(spark: "SparkSession", folder: Path, faults: Sequence[FaultRow]) 
         pq.write_table(table, folder / name / "part-0.parquet")
     target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
     paths = str(folder / "results"), str(folder / "read-back")
-    return summarise(spark, RunData(PLAN, target, *paths, faults=faults))
+    return summarise(spark, RunData(PLAN, target, *paths, faults=faults)).summary
 
 
 def test_each_tenant_has_its_recovery_and_a_verdict(spark: "SparkSession", tmp_path: Path) -> None:
@@ -96,3 +97,17 @@ def test_windows_end_at_the_next_fault_and_begin_after_the_one_before() -> None:
         tuple(time_us / SECOND for time_us in window[2:6]) for window in windows_of(plan, rows)
     ]
     assert times == [(3.0, 8.0, 9.0, 12.0), (9.0, 12.0, 12.0, 42.0)]
+
+
+def test_no_window_has_a_pause_of_the_tenant() -> None:
+    pauses = (Pause(2.0, 2.0), Pause(11.0, 3.0))
+    group = Tenant("g", "consumer-group", "g", pauses=pauses)
+    plan = Plan(name="p", duration_s=60.0, tenants=(group,), faults=(FAULT, FAULT))
+    rows = [
+        FaultRow(0, "a", "rule", 0, begun_us=6 * SECOND, ended_us=7 * SECOND),
+        FaultRow(1, "in a pause", "rule", 0, begun_us=12 * SECOND, ended_us=13 * SECOND),
+    ]
+    times = [
+        tuple(time_us / SECOND for time_us in window[2:6]) for window in windows_of(plan, rows)
+    ]
+    assert times == [(4.0, 6.0, 7.0, 11.0)]

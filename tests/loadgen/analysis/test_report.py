@@ -88,3 +88,12 @@ def test_an_incomplete_run_shows_its_reasons() -> None:
     text = render(ended, {}, "")
     assert "This run is incomplete." in text
     assert "<li>the &lt;target&gt; died</li>" in text
+
+
+def test_latencies_end_to_end_groups_and_backlogs_are_shown_if_there_are_any() -> None:
+    assert "<td>writer</td><td>end to end, group readers</td><td>9</td><td>8</td>" in page()
+    assert "<td>readers</td><td>8</td><td>4</td><td>9</td><td>1</td>" in page()
+    row = "<td>reader</td><td>0.5</td><td>1.0</td><td>6,543</td><td>2</td><td>-</td><td>7</td>"
+    assert row in page()
+    without = render(summary_of(latencies=[], groups=[], backlogs=[]), CHARTS, PLAN.text)
+    assert not re.findall("End to end|Groups|Backlogs", without)

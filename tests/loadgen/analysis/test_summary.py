@@ -112,7 +112,7 @@ def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]
         pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
         target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
         data = RunData(PLAN, target, str(results), str(read_back), ended_us)
-        return summarise(spark, data)
+        return summarise(spark, data).summary
 
     return run
 
@@ -171,7 +171,7 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
     # Each of the writer's four batches has one record and a request of 100 bytes; in ten seconds.
     assert (writer["records_per_s"], writer["mb_per_s"]) == (0.4, 0.0)
     assert summary["records_per_s"] == 0.7
-    assert writer["response_us"] == [pytest.approx(500.0, rel=0.005)] * 4
+    assert writer["response_us"] == [pytest.approx(500.0, rel=0.005)] * 5
     assert summary["throttles"] == [
         {
             "tenant": "deaf",
@@ -297,7 +297,9 @@ def test_a_run_with_shadow_quotas_reports_who_would_have_been_throttled(
         results = tmp_path / "results.parquet"
         pq.write_table(pa.Table.from_batches(run_on(plan, "r", target), ARROW_SCHEMA), results)
         report = port.shadow_report()
-        summary = summarise(spark, RunData(plan, target, str(results), None, shadow_report=report))
+        summary = summarise(
+            spark, RunData(plan, target, str(results), None, shadow_report=report)
+        ).summary
     verdict_of = verdicts(summary)
     assert (IDS, "user wasteful at broker 1") not in verdict_of
     assert (MUTATIONS, "tenants maker") not in verdict_of
@@ -326,7 +328,7 @@ def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Pa
             spec = RunSpec(run_id, plan, target.topology)
             batches = [batch for index in range(2) for batch in partition_batches(spec, "t", index)]
             pq.write_table(pa.Table.from_batches(batches, STORED_SCHEMA), read_back)
-            summary = summarise(spark, RunData(plan, target, str(results), str(read_back)))
+            summary = summarise(spark, RunData(plan, target, str(results), str(read_back))).summary
             verdict_of = verdicts(summary)
             del verdict_of[("load generator", THIS_RUN)]  # depends on the machine
             verdicts_of_runs.append(verdict_of)

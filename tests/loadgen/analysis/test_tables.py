@@ -2,7 +2,7 @@
 
 import csv
 
-from loadgen.analysis.tables import as_csv
+from loadgen.analysis.tables import TABLES, as_csv
 from tests.loadgen.summaries import summary_of
 
 
@@ -14,7 +14,7 @@ def test_each_table_has_the_rows_of_the_summary() -> None:
     summary = summary_of()
     tables = {name: rows_of(content) for name, content in as_csv(summary).items()}
     assert {name: len(rows) for name, rows in tables.items()} == {
-        name: len(summary[name]) for name in ("verdicts", "tenants", "throttles", "requests")
+        name: len(summary[name]) for name in TABLES
     }
     [tenant] = tables["tenants"]
     assert (tenant["tenant"], tenant["records_per_s"]) == ("writer", "4321.0")

@@ -156,7 +156,7 @@ def test_spark_finds_the_duplicates_of_clients_without_transactions(
     data = RunData(plan, target, str(results), str(read_back), committed_offsets=offsets)
     verdicts = {
         verdict["scope"]: verdict["verdict"]
-        for verdict in summarise(spark, data)["verdicts"]
+        for verdict in summarise(spark, data).summary["verdicts"]
         if verdict["check"] == END_TO_END_CHECK
     }
     assert verdicts == {

@@ -27,7 +27,7 @@ def test_an_objective_has_a_name_a_limit_and_perhaps_a_tenant(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("p98=1ms", "p50, p90, p99, p99.9, max, errors, throttled"),
+        ("p98=1ms", "p50, p90, p99, p99.9, p99.99, max, errors, throttled"),
         ("p99<1ms", "is not .TENANT:.NAME=LIMIT"),
         ("p99=50", "is not .TENANT:.NAME=LIMIT|needs a number with one of us, ms, s"),
         ("p99=5%", "needs a number with one of us, ms, s"),

@@ -46,7 +46,7 @@ def test_batches_add_up() -> None:
     assert (throttles["throttled"], throttles["throttle_total_ms"]) == (3, 60)
     assert throttles["throttle_max_ms"] == 30
     assert shop(found)["events"] == shop(found)["completed"] == 20
-    assert shop(found)["response_us"] == pytest.approx([2000] * 4, rel=0.01)
+    assert shop(found)["response_us"] == pytest.approx([2000] * 5, rel=0.01)
 
 
 def test_what_has_been_read_is_what_the_slowest_worker_wrote() -> None:

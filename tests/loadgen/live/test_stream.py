@@ -135,7 +135,7 @@ def test_the_figures_of_all_segments_are_those_of_the_summary(
     assert len(counts) == 2  # one batch for each segment
     figures.end(5 * SECOND)
     live = figures.as_dict()
-    summary = summarise(spark, RunData(PLAN, TARGET, str(tmp_path), None))
+    summary = summarise(spark, RunData(PLAN, TARGET, str(tmp_path), None)).summary
     for name, count in live["totals"].items():
         assert count == summary["totals"][name], name
     assert live["responses_per_s"] == summary["responses_per_s"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from loadgen.plan.pauses import Pause
 from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant, Topic
 from loadgen.plan.plan_file import load_plan, parse_plan
 from loadgen.plan.rates import Ramp, RateStep
@@ -197,6 +198,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
         "mixed-tenants",
         "exactly-once",
         "clients",
+        "backlog",
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
@@ -245,7 +247,7 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
         PlanError,
-        match=r"'stead' is neither a file nor a built-in plan; built in: clients, exactly-once",
+        match=r"'stead' is neither a file nor a built-in plan; built in: backlog, clients, exactly",
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
@@ -294,3 +296,34 @@ def test_a_tenant_has_one_size_of_records_or_several() -> None:
         for size in ("50", "[50, 60]")
     ]
     assert sizes == [(50,), (50, 60)]
+
+
+READER = (
+    WHOLE + "  - {name: r, behaviour: consumer-group, rate: 1, topic: orders, pauses: PAUSES}\n"
+)
+
+
+def test_consumers_have_pauses_with_limits() -> None:
+    pauses = "[{at_s: 1, for_s: 2}, {at_s: 3, for_s: 1.5, recovers_within_s: 4}]"
+    tenant = parse_plan(READER.replace("PAUSES", pauses), "p.yaml").tenants[-1]
+    assert tenant.pauses == (Pause(1, 2), Pause(3, 1.5, recovers_within_s=4))
+
+
+@pytest.mark.parametrize(
+    ("pauses", "expected"),
+    [
+        ("[{at_s: 1, for_s: 2}, {at_s: 2, for_s: 1}]", "[1].at_s: the pause before it ends at 3 s"),
+        ("[{at_s: 1, for_s: 99}]", "[0].for_s: the pause ends at 100 s, not before the tenant's"),
+        ("[{at_s: 1, fo_s: 2}]", "[0].fo_s: unknown field; did you mean for_s?"),
+        ("[{at_s: -1, for_s: 2}]", "[0].at_s: expected float >= 0"),
+    ],
+)
+def test_a_wrong_pause_is_refused_where_it_is(pauses: str, expected: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        parse_plan(READER.replace("PAUSES", pauses), "p.yaml")
+    assert f"tenants[1].pauses{expected}" in str(refused.value)
+
+
+def test_a_producer_has_no_pauses() -> None:
+    with pytest.raises(PlanError, match=r"pauses: the behaviour steady does not use it"):
+        parse_plan(WHOLE + "    pauses: [{at_s: 1, for_s: 1}]\n", "p.yaml")

@@ -7,6 +7,7 @@ import pytest
 
 from loadgen import clock
 from loadgen.plan.plan import Tenant
+from loadgen.receipts import Receipt, Receipts
 from loadgen.row_encoder import RowEncoder
 from loadgen.rows import Rows
 from loadgen.storage import Storage
@@ -16,11 +17,13 @@ from tests.loadgen.runs import written_rows
 FOLDER = ("results", "run=r")
 
 
-def writer_of(rows: Rows, path: Path) -> SegmentWriter:
+def writer_of(
+    rows: Rows, path: Path, receipts: tuple[Receipts, tuple[str, ...]] | None = None
+) -> SegmentWriter:
     storage = Storage(str(path))
     storage.create(*FOLDER)
     encoder = RowEncoder(2, 0, [Tenant("a", "steady", "a")], [0])
-    return SegmentWriter(rows, encoder, storage, FOLDER, worker=2, segment_s=1)
+    return SegmentWriter(rows, encoder, storage, FOLDER, 2, 1, receipts)
 
 
 def add(rows: Rows, number: int) -> int:
@@ -89,3 +92,22 @@ def test_a_file_stops_the_workers(tmp_path: Path) -> None:
     rows.end(add(rows, 1), 5, 0)
     writer.close()
     assert writer.is_stopping
+
+
+def test_receipts_are_written_at_the_end_of_a_segment_also_without_rows(tmp_path: Path) -> None:
+    receipts, folder = Receipts(), ("receipts", "run=r")
+    rows = Rows()
+    writer = writer_of(rows, tmp_path, (receipts, folder))
+    Storage(str(tmp_path)).create(*folder)
+    writer.start()
+    receipts.add(Receipt(0, "a", "t", 1, 70, 5, 8, 9))
+    writer.tick()  # nothing is due
+    receipts.add(Receipt(0, "a", "t", 1, 90, 8, 9, 9))
+    writer.close()
+    [file] = tmp_path.joinpath(*folder).iterdir()
+    assert file.name == "part-00002-000000.parquet"
+    found = pq.read_table(file, partitioning=None).to_pylist()
+    assert [(row["worker"], row["received_us"], row["next_offset"]) for row in found] == [
+        (2, 70, 8), (2, 90, 9),
+    ]  # fmt: skip
+    assert writer.segments == 0

@@ -94,7 +94,7 @@ func (client *Client) Run() {
 	input.Buffer(nil, lineBytesMax)
 	servers := ""
 	for input.Scan() {
-		command := &Command{}
+		command := &Command{Partitions: 1, ReplicationFactor: 1}
 		if err := json.Unmarshal(input.Bytes(), command); err != nil {
 			client.fail(command.N, err)
 			continue

@@ -34,7 +34,7 @@ func addAdminCommands(commands map[string]func(context.Context, *command) (field
 
 var adminCommands = map[string]func(context.Context, *kadm.Client, *command) (fields, error){
 	"create_topic": func(ctx context.Context, admin *kadm.Client, c *command) (fields, error) {
-		_, err := admin.CreateTopic(ctx, int32(max(1, c.Partitions)), max(1, c.ReplicationFactor), nil, c.Topic)
+		_, err := admin.CreateTopic(ctx, int32(c.Partitions), c.ReplicationFactor, nil, c.Topic)
 		return nil, err
 	},
 	"delete_topic": func(ctx context.Context, admin *kadm.Client, c *command) (fields, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -25,6 +26,28 @@ type place struct {
 	offset    int64
 }
 
+// A refusal is the first error of acknowledgements, of which franz-go speaks in a callback alone.
+type refusal struct {
+	sync.Mutex
+	err error
+}
+
+func (r *refusal) keep(_ *kgo.Client, results kgo.ShareAckResults) {
+	r.Lock()
+	defer r.Unlock()
+	if r.err == nil {
+		r.err = results.Error()
+	}
+}
+
+func (r *refusal) take() error {
+	r.Lock()
+	defer r.Unlock()
+	err := r.err
+	r.err = nil
+	return err
+}
+
 var (
 	clients = map[string]*kgo.Client{}
 	cancels = map[string]context.CancelFunc{}
@@ -32,10 +55,11 @@ var (
 	isTransactional atomic.Bool
 	groups          = map[string]string{}     // of consumers that are members of a group, not of a share group
 	polled          = map[place]*kgo.Record{} // what a share group may acknowledge
+	refused         = &refusal{}
 	franz           = adapter.Client{
 		Name:     "franz-go",
 		Module:   "github.com/twmb/franz-go",
-		Supports: []string{"producer", "idempotence", "transactions", "consumer", "group", "group_protocol_consumer", "admin", "share"},
+		Supports: []string{"producer", "idempotence", "transactions", "consumer", "group", "group_protocol_consumer", "admin", "share", "delegation_tokens"},
 		Describe: describe,
 		Begin:    begin,
 		Has:      func(id string) bool { return clients[id] != nil },
@@ -121,6 +145,7 @@ func begin(context.Context) {
 	clear(cancels)
 	clear(groups)
 	clear(polled)
+	_ = refused.take()
 }
 
 func open(c *command, opts []kgo.Opt) (*kgo.Client, error) {
@@ -210,7 +235,10 @@ func poll(ctx context.Context, c *command) (fields, error) {
 func commit(ctx context.Context, c *command) (fields, error) {
 	client := clients[c.Consumer]
 	if _, isConsumer := groups[c.Consumer]; !isConsumer {
-		return nil, client.FlushAcks(ctx)
+		if err := client.FlushAcks(ctx); err != nil {
+			return nil, err
+		}
+		return nil, refused.take()
 	}
 	return nil, client.CommitUncommittedOffsets(ctx)
 }

@@ -67,7 +67,7 @@ func consumerOpts(c *command) []kgo.Opt {
 	}
 	group := settings.Text("group")
 	if c.Command == "share_consumer" {
-		return append(opts, kgo.ShareGroup(group), kgo.ConsumeTopics(c.Topics...))
+		return append(opts, kgo.ShareGroup(group), kgo.ShareAckCallback(refused.keep), kgo.ConsumeTopics(c.Topics...))
 	}
 	if settings.Text("isolation") == "read_committed" {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
@@ -137,7 +137,7 @@ func connectionOpts(settings adapter.Settings) []kgo.Opt {
 	}
 	opts = append(opts, kgo.MetadataMinAge(ageMin))
 	if user := settings.Security(); user != nil {
-		both := scram.Auth{User: user.Username, Pass: user.Password}
+		both := scram.Auth{User: user.Username, Pass: user.Password, IsToken: settings.Bool("token_auth", false)}
 		opts = append(opts, kgo.SASL(map[string]sasl.Mechanism{
 			"PLAIN":         plain.Auth{User: user.Username, Pass: user.Password}.AsMechanism(),
 			"SCRAM-SHA-256": both.AsSha256Mechanism(),

@@ -33,7 +33,7 @@ func first(errs map[string]error) error {
 var adminCommands = map[string]func(context.Context, *kafka.Client, *command) (fields, error){
 	"create_topic": func(ctx context.Context, admin *kafka.Client, c *command) (fields, error) {
 		answer, err := admin.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{{
-			Topic: c.Topic, NumPartitions: max(1, c.Partitions), ReplicationFactor: max(1, int(c.ReplicationFactor))}}})
+			Topic: c.Topic, NumPartitions: c.Partitions, ReplicationFactor: int(c.ReplicationFactor)}}})
 		if err != nil {
 			return nil, err
 		}

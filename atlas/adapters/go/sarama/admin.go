@@ -42,7 +42,7 @@ func addAdminCommands(commands map[string]func(context.Context, *command) (field
 var adminCommands = map[string]func(sarama.ClusterAdmin, *command) (fields, error){
 	"create_topic": func(admin sarama.ClusterAdmin, c *command) (fields, error) {
 		detail := &sarama.TopicDetail{
-			NumPartitions: int32(max(1, c.Partitions)), ReplicationFactor: max(1, c.ReplicationFactor)}
+			NumPartitions: int32(c.Partitions), ReplicationFactor: c.ReplicationFactor}
 		return nil, admin.CreateTopic(c.Topic, detail, false)
 	},
 	"delete_topic": func(admin sarama.ClusterAdmin, c *command) (fields, error) {

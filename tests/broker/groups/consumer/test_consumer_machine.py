@@ -1,6 +1,7 @@
 """Random members, topics and time: no partition ever has two owners, and groups become stable."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,8 +14,11 @@ from hypothesis.stateful import (
 )
 
 from broker.groups.consumer.assignment import Assignment, assignment_of, partitions_of
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.requests import HeartbeatResult
+from broker.groups.loading import load_group
+from broker.groups.modern_rules import rules_of
 from protocol.errors import ErrorCode
 from tests.broker.groups.consumer.driver import (
     GROUP,
@@ -23,9 +27,23 @@ from tests.broker.groups.consumer.driver import (
     ConsumerDriver,
     Topics,
 )
+from tests.broker.groups.loaded import loaded_records
 from tests.examples import examples
 
 HEARTBEAT_MS = 5000
+
+
+def what_records_say(group: ConsumerGroup) -> Any:
+    return {
+        "members": group.members,
+        "targets": {member_id: group.target_of(member_id) for member_id in group.members},
+        "epochs": (group.group_epoch, group.assignment_epoch, group._metadata_hash),
+        "topics": {regex: found.topic_names for regex, found in group.resolved_regexes.items()},
+        "owned": group._owned,
+        "static": group._static_ids,
+    }
+
+
 NAMES = st.sampled_from("abcdef")
 TOPICS = st.sets(st.sampled_from(["t", "u", "v"]))
 REGEXES = st.sampled_from(["", "t|u", ".*"])
@@ -173,6 +191,22 @@ class ConsumerMachine(RuleBasedStateMachine):
     @rule()
     def move_coordinator(self) -> None:
         self.driver.groups.table.unload(GROUP, self.driver.now_ms)
+
+    @precondition(lambda self: len(self.driver.groups.table) > 0)
+    @rule()
+    def load_group_from_its_records(self) -> None:
+        driver, known = self.driver, self.driver.group
+        load_group(
+            driver.groups.table,
+            GROUP,
+            loaded_records(driver.records),
+            lambda: rules_of(driver.release),
+            driver.timers,
+            driver.now_ms,
+        )
+        loaded = driver.group
+        assert loaded is not known
+        assert what_records_say(loaded) == what_records_say(known)
 
     # What always holds ---------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""The responses of a real cluster beside those of our broker."""
