@@ -20,7 +20,7 @@ from loadgen.clock_offset import ClockServer
 from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
 from loadgen.fault_rows import RECORD as FAULTS
-from loadgen.fault_timeline import FaultTimeline, check_faults
+from loadgen.fault_timeline import FaultTimeline
 from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
@@ -179,11 +179,9 @@ def run_plan(
             admin_port = _admin_port(options, plan, broker)
             sets_quotas = broker is not None or options.set_quotas
             with phases.measured("preparation of the target"):
-                quota_port = None if plan.needs_only_faults else admin_port
                 target = prepare(
-                    plan, run_id, servers, sets_quotas=sets_quotas, admin_port=quota_port
+                    plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port
                 )
-                check_faults(plan.faults, admin_port, target.topology.leaders)
             plan = plan.all_in_shadow() if target.is_shadow else plan
             console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
             start = start or until_written.enter_context(SessionStart(session, phases))

@@ -69,11 +69,17 @@ def test_a_leader_moves_and_returns(kafka: MockKafka) -> None:
     port.move_leader("t", 0, 1)
 
 
-@pytest.mark.parametrize("action", ["stop_broker", "isolate_broker"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("away", 1.0, stop_broker=CutBroker(2)),
+        Fault("away", 1.0, isolate_broker=CutBroker(2)),
+    ],
+    ids=lambda fault: fault.action,
+)
 def test_a_broker_is_back_at_the_end_of_the_run(
-    kafka: MockKafka, action: str, tmp_path: Path
+    kafka: MockKafka, fault: Fault, tmp_path: Path
 ) -> None:
-    fault = Fault("away", 1.0, **{action: CutBroker(2)})
     timeline = carry_out(AdminPort(kafka.admin_url), fault)
     assert timeline.reasons == []
     with urlopen(f"{kafka.admin_url}/v1/brokers", timeout=30) as response:

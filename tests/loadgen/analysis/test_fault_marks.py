@@ -1,5 +1,6 @@
 """Faults in a chart."""
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from loadgen.analysis.fault_marks import mark_faults
@@ -18,4 +19,4 @@ def test_a_fault_is_a_band_or_a_line_with_its_name() -> None:
     assert [text.get_text() for text in axes.texts] == ["down", "moved", "stays"]
     spans = [patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches]
     assert [(round(span.x0, 3), round(span.x1, 3)) for span in spans] == [(1, 3), (5, 10)]
-    assert [line.get_xdata()[0] for line in axes.lines] == [1.0, 4.0, 5.0]
+    assert [np.asarray(line.get_xdata())[0] for line in axes.lines] == [1.0, 4.0, 5.0]

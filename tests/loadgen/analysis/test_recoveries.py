@@ -17,7 +17,7 @@ from loadgen.plan.pauses import Pause
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.rows import ARROW_SCHEMA
-from tests.loadgen.analysis.test_summary import row
+from tests.loadgen.result_rows import row
 from tests.loadgen.summaries import CONFIG
 
 if TYPE_CHECKING:
