@@ -19,6 +19,7 @@ from producer_state.row_layout import (
     LAST_SEQUENCE,
     batches_at,
     epoch_at,
+    floor_at,
     layout_of,
     row_of,
     set_floor,
@@ -259,9 +260,7 @@ class ProducerStateManager:
             return None
         producer_epoch = epoch_at(table, position)
         batches = batches_at(table, position, self._layout)
-        floor = NO_SEQUENCE
-        if self._layout.has_floor:
-            floor = FLOOR.unpack_from(table.bucket, position + FLOOR_AT)[0]
+        floor = floor_at(table, position, self._layout)
         transactional = self._transactional.get(producer_id)
         if transactional is not None:
             return Entry(producer_epoch, batches, floor, *transactional)

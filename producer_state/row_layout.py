@@ -113,6 +113,14 @@ def batches_at(table: RowTable, position: int, layout: Layout) -> tuple[Batch, .
     return tuple(batch for batch in batches if batch.last_sequence != NO_SEQUENCE)
 
 
+def floor_at(table: RowTable, position: int, layout: Layout) -> int:
+    """Return the floor in that row; NO_SEQUENCE under Kafka's rule, which has none."""
+    floor: int = NO_SEQUENCE
+    if layout.has_floor:
+        floor = FLOOR.unpack_from(table.bucket, position + FLOOR_AT)[0]
+    return floor
+
+
 def set_floor(
     table: RowTable,
     position: int,

@@ -16,7 +16,6 @@ from tests.interop.client_program import RunningProgram
 from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import compile_java_clients
 from tests.interop.proxied_apache_cluster import ProxiedCluster, serving_proxied
-from tests.interop.test_transactional_programs import LOST_CONNECTION
 from tests.soak.log_numbers import LogNumbers, read_numbers
 from tests.soak.programs import RunningClient, starters
 from tests.soak.run import report_of, violations_of
@@ -26,8 +25,22 @@ RATE = 50
 RUN_S = 4
 DOWN_S = 2
 DRAIN_TIMEOUT_S = 150
+COPY_TIMEOUT_S = 300
+"""Longer than the sessions of members that were killed."""
 PARTITIONS = 3
-COPIED = 300
+WRITTEN = 200
+COPIED = 5 * WRITTEN
+LEFT_TO_USERS = "|".join(
+    (
+        "EOF",
+        "connection re(set|fused)",
+        "broken pipe",
+        "KafkaJSConnection",
+        "closed the connection",
+        "fewer in-sync replicas",
+    )
+)
+"""Errors after which franz-go and kafkajs leave it to their users to begin again."""
 Start = Callable[[int], RunningProgram]
 
 
@@ -125,7 +138,6 @@ def test_copies_in_transactions(proxied: ProxiedCluster, tmp_path: Path, library
     source, target = "numbers", "numbers-copy"
     for topic in (source, target):
         create_topic(proxied.servers, topic, 2, 3)
-    write_numbers(proxied.servers, source)
     start = starter(proxied, tmp_path, library, source)
     crashes = [
         lambda: crash_broker(proxied, 2),
@@ -135,29 +147,36 @@ def test_copies_in_transactions(proxied: ProxiedCluster, tmp_path: Path, library
     ]
     random.Random(library).shuffle(crashes)
     program = start(COPIED)
-    deadline = time.monotonic() + DRAIN_TIMEOUT_S
+    written = 0
+    deadline = time.monotonic() + COPY_TIMEOUT_S
     try:
         while (copied := len(proxied.committed(target, 2))) < COPIED:
             assert time.monotonic() < deadline, f"{copied} of {COPIED} are copied"
-            if copied and crashes:
-                crashes.pop()()
+            if written < COPIED and copied == written:
+                # Each crash comes while the next numbers are copied.
+                write_numbers(proxied.direct_servers, source, range(written, written + WRITTEN))
+                written += WRITTEN
+                if copied:
+                    crashes.pop()()
                 if len(crashes) == 2:
                     program.kill()
             if program.poll() is not None:
                 _, error = program.communicate()
-                assert program.returncode <= 0 or re.search(LOST_CONNECTION, error), error
+                assert program.returncode <= 0 or re.search(LEFT_TO_USERS, error), error
                 program = start(COPIED - copied)
             time.sleep(0.5)
     finally:
         program.kill()
-        program.communicate()
+        program.wait()
+        assert program.stderr is not None
+        program.stderr.close()
     assert not crashes
     assert Counter(proxied.committed(target, 2)) == {b"%d" % n: 1 for n in range(COPIED)}
 
 
-def write_numbers(servers: str, topic: str) -> None:
+def write_numbers(servers: str, topic: str, numbers: range) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": servers, "acks": "all"})
-    for number in range(COPIED):
+    for number in numbers:
         producer.produce(topic, str(number), partition=number % 2)
     assert producer.flush(DRAIN_TIMEOUT_S) == 0
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -16,12 +15,10 @@ from protocol.api_keys import ApiKey
 from scenarios.maven import CannotRunError
 from tests.interop.kafka_streams import WordCount
 from tests.interop.raw_client import RawClient
+from tests.interop.word_feed import APPLICATIONS, FAST, SLOW, STREAMS_GROUP, TIMEOUT_S, Feed
 
-APPLICATIONS = {"once": "exactly_once_v2", "again": "at_least_once"}
 LINE_COUNT = 120
-LINE_INTERVAL_MS = 1000
 WINDOW_MS = 60_000
-WORDS = ("apple", "pear", "plum", "fig", "grape", "lime", "kiwi")
 BROKER_CONFIG: dict[str, str | int] = {"default.replication.factor": 3, "num.partitions": 2}
 BROKER_ASSIGNS: dict[str, str | int] = {
     **BROKER_CONFIG,
@@ -34,52 +31,6 @@ BROKER_ASSIGNS: dict[str, str | int] = {
     "group.streams.session.timeout.ms": 6000,
 }
 """What a cluster has that assigns the tasks itself."""
-STREAMS_GROUP = {
-    "group_protocol": "streams",
-    "statestore_cache_max_bytes": 0,
-    "repartition_purge_interval_ms": 500,
-    "commit_interval_ms": 200,
-}
-SHARED = {
-    "statestore_cache_max_bytes": 0,  # every count is a result
-    "session_timeout_ms": 6000,
-    "heartbeat_interval_ms": 500,
-    "repartition_purge_interval_ms": 500,
-}
-# The two instances have different timeouts, to distinguish their transactions.
-SLOW = {**SHARED, "commit_interval_ms": 3000, "transaction_timeout_ms": 5000}
-FAST = {**SHARED, "commit_interval_ms": 100, "transaction_timeout_ms": 4000}
-TIMEOUT_S = 120
-
-
-def words_of(number: int) -> list[str]:
-    """Return three words of a line."""
-    return [WORDS[number * factor % len(WORDS)] for factor in (1, 2, 3)]
-
-
-class Feed:
-    """Lines in a topic, a second of their time between them."""
-
-    def __init__(self, servers: str, topic: str) -> None:
-        self._producer = confluent_kafka.Producer({"bootstrap.servers": servers, "log_level": 0})
-        self._topic = topic
-        self._start_ms = (round(time.time()) - 600) * 1000
-        self._count = 0
-        self.word_counts: Counter[str] = Counter()
-        """How often a word is in a window, by the key of the result."""
-
-    def write(self, count: int) -> None:
-        """Write more lines and wait until they are stored."""
-        for number in range(self._count, self._count + count):
-            timestamp_ms = self._start_ms + number * LINE_INTERVAL_MS
-            words = words_of(number)
-            self._producer.produce(
-                self._topic, " ".join(words), str(number), timestamp=timestamp_ms
-            )
-            window_ms = timestamp_ms // 60_000 * 60_000
-            self.word_counts.update(f"{word}@{window_ms}" for word in words)
-        self._count += count
-        assert self._producer.flush(TIMEOUT_S) == 0
 
 
 def eventually(holds: Callable[[], object]) -> None:

@@ -12,7 +12,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
 from scenarios.maven import CannotRunError
-from tests.interop import test_share_queues
 from tests.interop.client_program import ClientProgram
 from tests.interop.go_and_node_clients import CLIENTS, build_franz_go
 from tests.interop.java_clients import compile_java_clients
@@ -23,11 +22,12 @@ from tests.interop.proxied_apache_cluster import (
     serving_proxied,
     values_of,
 )
-from tests.interop.test_kafka_streams import APPLICATIONS, FAST, STREAMS_GROUP, Feed
+from tests.interop.word_feed import APPLICATIONS, FAST, STREAMS_GROUP, TIMEOUT_S, Feed
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 COUNT = 100
-TIMEOUT_S = 120
+SHARE_QUEUES = Path(__file__).with_name("java") / "ShareQueues.java"
+QUEUE = "dlq.t"
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["passed", "looked-at"])
@@ -89,14 +89,14 @@ def test_share_consumers_limit_renew_and_reject_records(
     proxied: ProxiedCluster, tmp_path: Path
 ) -> None:
     jars = kafka_clients_jars("4.4.0")
-    compile_java([test_share_queues.SOURCE], f"{jars}/*", tmp_path)
+    compile_java([SHARE_QUEUES], f"{jars}/*", tmp_path)
     program = ClientProgram(java_command(f"{tmp_path}:{jars}/*", "ShareQueues", log_level="error"))
     admin = AdminClient({"bootstrap.servers": proxied.servers})
     enabled = {"errors.deadletterqueue.group.enable": "true"}
-    topics = [NewTopic("t", 1, 3), NewTopic(test_share_queues.QUEUE, 1, 3, config=enabled)]
+    topics = [NewTopic("t", 1, 3), NewTopic(QUEUE, 1, 3, config=enabled)]
     for created in admin.create_topics(topics).values():
         created.result(TIMEOUT_S)
-    lines = program.run(proxied.servers, "t", test_share_queues.QUEUE)
+    lines = program.run(proxied.servers, "t", QUEUE)
     assert lines[0] == ["limited", "2", "2", "true"]
     assert lines[2] == ["renewed", "10", "0", "0"]
 
