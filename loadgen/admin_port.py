@@ -22,8 +22,12 @@ class NotFoundError(AdminPortError):
     """The port does not know the path, or what it names."""
 
 
+class ProxyError(AdminPortError):
+    """The port is that of a proxy, and the request is about what the cluster behind it has."""
+
+
 class AdminPort:
-    """The admin port at a URL."""
+    """The admin port of mock-kafka at a URL: that of its brokers or of its proxy."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         """Use the port at `url`; `token` is the value of `broker.admin.token` if that is set.
@@ -93,17 +97,30 @@ class AdminPort:
         """
         self._request("DELETE", f"/v1/faults/{rule_id}")
 
+    def is_proxy(self) -> bool:
+        """Return whether the port is that of a proxy, which cannot move leaders.
+
+        Raises:
+            AdminPortError: the port does not respond.
+        """
+        try:
+            self._request("GET", "/v1/controller")
+        except ProxyError:
+            return True
+        return False
+
     def node_ids(self) -> list[int]:
         """Return the ids of the brokers.
 
         Raises:
-            NotFoundError: the port is that of a proxy, which stops no brokers.
-            AdminPortError: the port does not respond.
+            AdminPortError: the port has no brokers, or does not respond.
         """
-        return [int(view["node_id"]) for view in self._request("GET", "/v1/brokers")]
+        # -1 is the bootstrap port of a proxy.
+        found = [int(view["node_id"]) for view in self._request("GET", "/v1/brokers")]
+        return [node_id for node_id in found if node_id >= 0]
 
     def stop_broker(self, node_id: int, *, elect: bool) -> None:
-        """Stop a broker; `elect` moves its leaders.
+        """Stop a broker, or the port of a proxy for it; `elect` moves its leaders.
 
         Raises:
             AdminPortError: there is no such broker, or the port does not respond.
@@ -172,6 +189,8 @@ class AdminPort:
             connection.close()
         if response.status >= 400:
             detail = result["detail"] if isinstance(result, dict) else response.reason
+            if response.status == 501:
+                raise ProxyError(f"admin port {self._url}: {detail}")
             if response.status == 404:
                 raise NotFoundError(f"admin port {self._url}: {detail}")
             raise AdminPortError(f"admin port {self._url}: {detail}")

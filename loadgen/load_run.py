@@ -20,7 +20,9 @@ from loadgen.clock_offset import ClockServer
 from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
 from loadgen.fault_rows import RECORD as FAULTS
+from loadgen.fault_target import FaultTarget
 from loadgen.fault_timeline import FaultTimeline
+from loadgen.leader_moves import KafkaLeaders
 from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
@@ -317,7 +319,8 @@ def _send_and_read_back(
     spec = RunSpec(record.run_id, plan, record.target.topology, record.workers)
     record.write(storage)
     show_faults = live.show_faults if live is not None else lambda _rows: None
-    faults = FaultTimeline(plan.faults, admin_port, show_faults)
+    fault_target = FaultTarget(admin_port, KafkaLeaders(plan, record.servers))
+    faults = FaultTimeline(plan.faults, fault_target, show_faults)
     with live.reading(spark, record, storage) if live is not None else nullcontext():
         started_us = clock.now_us()
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}

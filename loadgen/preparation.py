@@ -16,7 +16,8 @@ from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.command_error import CommandError
-from loadgen.fault_timeline import check_faults
+from loadgen.fault_target import FaultTarget
+from loadgen.leader_moves import KafkaLeaders
 from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.plan.schedule import event_counts
@@ -88,7 +89,9 @@ def prepare(
         raise PreparationError(f"{bootstrap_servers}: {error}") from error
     except AdminPortError as error:
         raise PreparationError(str(error)) from error
-    check_faults(plan.faults, admin_port, topology.leaders)
+    if plan.faults:
+        fault_target = FaultTarget(admin_port, KafkaLeaders(plan, bootstrap_servers))
+        fault_target.check(plan.faults, topology.leaders)
     return PreparedTarget(topology, config, unknown, is_shadow)
 
 

@@ -32,7 +32,8 @@ class CutBroker(Struct, frozen=True, forbid_unknown_fields=True):
     """A broker, and whether its partitions get other leaders."""
 
     broker: NodeId
-    elect: bool = True
+    elect: bool | None = None
+    """None: yes, unless only the port of a proxy for the broker is cut."""
 
 
 class Expectation(Struct, frozen=True, forbid_unknown_fields=True):
