@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from loadgen.svg_chart import INK
+from loadgen.svg_chart import GROUND, INK, YELLOW
 
 LABEL_LENGTH_MAX = 28
 
@@ -25,7 +25,7 @@ def mark_faults(axes: Axes, faults: Sequence[Mapping[str, Any]], duration_s: flo
         if fault["has_end"]:
             ended_us = fault["ended_us"]
             ended_s = duration_s if ended_us is None else min(duration_s, ended_us / 1e6)
-            axes.axvspan(begun_s, max(begun_s, ended_s), color=INK, alpha=0.12, linewidth=0)
+            axes.axvspan(begun_s, max(begun_s, ended_s), color=YELLOW, alpha=0.2, linewidth=0)
         axes.axvline(begun_s, color=INK, linewidth=0.8, linestyle="--")
         name = fault["name"]
         if len(name) > LABEL_LENGTH_MAX:
@@ -41,4 +41,5 @@ def mark_faults(axes: Axes, faults: Sequence[Mapping[str, Any]], duration_s: flo
             va="top",
             fontsize=7,
             color=INK,
+            bbox={"facecolor": GROUND, "alpha": 0.75, "edgecolor": "none", "pad": 1},
         )

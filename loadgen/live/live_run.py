@@ -38,12 +38,13 @@ class LiveRun:
             "state": "running",
             "note": None,
             "figures": None,
-            "faults": [],
         }
+        self._faults: list[dict[str, Any]] = []
+        """Apart, since another thread than that of the figures sets them."""
         self._reading: tuple[LiveFigures, LiveStream, RunRecord, Storage] | None = None
         self._server: PageServer | None = None
         try:
-            self._server = PageServer(host, port, lambda: self._content)
+            self._server = PageServer(host, port, lambda: self.content)
         except OSError as error:
             reason = error.strerror or error
             console.print(escape(f"no live page at {host}:{port}: {reason}; the load continues"))
@@ -53,11 +54,11 @@ class LiveRun:
     @property
     def content(self) -> dict[str, Any]:
         """What the page shows now, as JSON values."""
-        return self._content
+        return {**self._content, "faults": self._faults}
 
     def show_faults(self, rows: Sequence[FaultRow]) -> None:
         """Show the faults that have begun, as bands until they end."""
-        faults = [
+        self._faults = [
             {
                 "name": row.name,
                 "begun_s": row.begun_us / 1e6,
@@ -67,7 +68,6 @@ class LiveRun:
             for row in rows
             if row.begun_us is not None
         ]
-        self._content = {**self._content, "faults": faults}
 
     @contextmanager
     def reading(self, spark: "SparkSession", record: RunRecord, storage: Storage) -> Iterator[None]:

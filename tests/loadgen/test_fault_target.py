@@ -58,6 +58,14 @@ def test_a_rule_is_checked_and_stays_nowhere(kafka: MockKafka, proxy: KafkaProxy
         assert "errror" in refusal_of(target, wrong)
 
 
+def test_a_proxy_refuses_rules_about_the_state_of_the_cluster(proxy: KafkaProxy) -> None:
+    rule = {"api": "Produce", "topic": "t", "leader": 2}
+    refusal = refusal_of(target_of(proxy), Fault("f", 1.0, rule=rule))
+    assert refusal.startswith("fault 'f': ")
+    assert "leader: a proxy" in refusal
+    assert "\n" not in refusal
+
+
 def test_what_is_missing_at_the_brokers_is_named(kafka: MockKafka, proxy: KafkaProxy) -> None:
     for cluster in (kafka, proxy):
         target = target_of(cluster)
