@@ -78,8 +78,8 @@ def add_target_options(
     parser.add_argument(
         "--admin",
         metavar="URL",
-        help="mock-kafka's admin port of that cluster, or of a proxy in front of it: for faults, and"
-        " for quotas in shadow mode",
+        help="mock-kafka's admin port of that cluster, or of a proxy in front of it: for faults"
+        " and for quotas in shadow mode",
     )
     parser.add_argument(
         "--admin-token",
