@@ -326,7 +326,7 @@ def _send_and_read_back(
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
         with phases.measured("load, with the start of the workers"):
-            reasons = _send(spark, spec, storage, console, ctrl_c, faults)
+            reasons = _send(spark, spec, storage, console, ctrl_c, faults, live)
         wall_us = clock.now_us() - started_us
         cpus = os.cpu_count() or 1
         record.host = {
@@ -361,6 +361,7 @@ def _send(
     console: Console,
     ctrl_c: CtrlC,
     faults: FaultTimeline,
+    live: "LiveRun | None",
 ) -> list[str]:
     """Send the load; return why it is incomplete.
 
@@ -370,10 +371,11 @@ def _send(
     from loadgen.spark_job import run_load  # noqa: PLC0415 - imports Spark and Arrow
 
     driver = spark.conf.get("spark.driver.host", None) or "127.0.0.1"
+    give_way = None if live is None else live.take
     with (
         terminal.progress_bar(spec.plan, console) as show,
         faults,
-        ProgressListener(_both(faults.take, show), driver) as listener,
+        ProgressListener(_in_turn(faults.take, give_way, show), driver) as listener,
         ClockServer(driver) as clock_server,
         MeetingPlace(spec.workers, driver) as meeting_place,
     ):
@@ -396,12 +398,10 @@ def _send(
     return [*reasons_in(reports), *reasons]
 
 
-def _both(
-    first: Callable[[Progress], None], second: Callable[[Progress], None]
-) -> Callable[[Progress], None]:
+def _in_turn(*listeners: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
     def call(progress: Progress) -> None:
-        first(progress)
-        second(progress)
+        for listener in filter(None, listeners):
+            listener(progress)
 
     return call
 

@@ -12,6 +12,7 @@ from loadgen.live.figures import Batch, LiveFigures
 from loadgen.live.page_server import PageServer
 from loadgen.live.priority import Priority
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
+from loadgen.progress import Progress
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
 from loadgen.spark_session import first_line, is_local, jvm_pid
@@ -41,6 +42,7 @@ class LiveRun:
         }
         self._faults: list[dict[str, Any]] = []
         """Apart, since another thread than that of the figures sets them."""
+        self._priority: Priority | None = None
         self._reading: tuple[LiveFigures, LiveStream, RunRecord, Storage] | None = None
         self._server: PageServer | None = None
         try:
@@ -69,6 +71,11 @@ class LiveRun:
             if row.begun_us is not None
         ]
 
+    def take(self, progress: Progress) -> None:
+        """Give way to the workers as soon as they report, before there are rows to read."""
+        if self._priority is not None and progress.by_worker:
+            self._priority.begin()
+
     @contextmanager
     def reading(self, spark: "SparkSession", record: RunRecord, storage: Storage) -> Iterator[None]:
         """Read the rows of the run in a stream during the block."""
@@ -94,8 +101,8 @@ class LiveRun:
         path = storage.of(*record.folder(RESULTS))
         pid = jvm_pid(spark) if is_local(record.master) else None
         is_open = any(tenant.arrival != "closed" for tenant in record.plan.tenants)
-        priority = Priority(pid, has_intended_times=is_open)
-        stream = LiveStream(spark, reader, path, take, self._fail, priority)
+        self._priority = Priority(pid, has_intended_times=is_open)
+        stream = LiveStream(spark, reader, path, take, self._fail, self._priority)
         try:
             warm_up(spark, record.plan, record.target)
         except Exception as error:  # noqa: BLE001 - Spark has types of its own
