@@ -28,7 +28,6 @@ from broker.http_admin.snapshot_document import (
     SavedRecord,
     SavedReplica,
 )
-from broker.http_admin.topic_records import HeaderBody, saved_bytes
 from producer_state.entries import ProducerEntries
 from producer_state.rules import Batch, Entry
 from protocol.control_records import ControlRecordType, decode_control_key
@@ -37,7 +36,6 @@ from protocol.records import (
     CONTROL_FLAG,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    Record,
     read_header,
     read_records,
 )
@@ -180,20 +178,10 @@ def _saved_records(
         else:
             for record in records:
                 if record.offset >= log.log_start_offset:
-                    yield _saved_record(record, left)
+                    left.take(len(record.key or b"") + len(record.value or b""))
+                    yield SavedRecord.of(record)
         if turn is not None:
             turn.pause()
-
-
-def _saved_record(record: Record, left: LeftBytes) -> SavedRecord:
-    left.take(len(record.key or b"") + len(record.value or b""))
-    return SavedRecord(
-        record.offset,
-        record.timestamp,
-        saved_bytes(record.key),
-        saved_bytes(record.value),
-        [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
-    )
 
 
 def _as_base64(batch: bytes, left: LeftBytes) -> str:
