@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from loadgen.live.stream import BatchReader, LiveStream, warm_up
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
 from loadgen.preparation import prepare
+from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.spark_job import run_load
 from loadgen.spark_session import jvm_pid, load_session
@@ -100,8 +101,11 @@ def plan_of(case: Case, seconds: float) -> Plan:
 @contextmanager
 def live_stream(
     spark: SparkSession, spec: RunSpec, storage: Storage, folder: str
-) -> Iterator[dict[str, float]]:
-    """Read the rows during the block as the live page does; yield what the stream has used."""
+) -> Iterator[tuple[RunSpec, dict[str, float]]]:
+    """Read the rows during the block as the live page does; yield what the stream has used.
+
+    The workers of the spec that is yielded report, so that the JVM gives way to them.
+    """
     target = PreparedTarget(spec.topology, QUOTA_WINDOWS)
     figures = LiveFigures(spec.plan, target)
     failures: list[str] = []
@@ -118,8 +122,14 @@ def live_stream(
     is_open = spec.plan.tenants[0].arrival != "closed"
     priority = Priority(jvm_pid(spark), has_intended_times=is_open)
     path = f"{folder}/results/run=bench"
+
+    def give_way(progress: Progress) -> None:
+        if progress.by_worker:
+            priority.begin()
+
     with LiveStream(spark, reader, path, take, failures.append, priority) as stream:
-        yield used
+        with ProgressListener(give_way, "127.0.0.1") as listener:
+            yield replace(spec, progress_address=listener.address), used
         used["live_behind_s"] = round(-time.monotonic(), 1)
         stream.finish()
         used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 1)
@@ -138,11 +148,12 @@ def measure(
     is_live: bool = False,
 ) -> None:
     wait_until_quiet()
-    spec, used = RunSpec("bench", plan, topology, WORKERS), dict[str, float]()
+    spec = RunSpec("bench", plan, topology, WORKERS)
     jvm = jvm_pid(spark)
     with tempfile.TemporaryDirectory() as folder:
         storage = Storage(folder)
-        with live_stream(spark, spec, storage, folder) if is_live else nullcontext(used) as used:
+        alone: AbstractContextManager[tuple[RunSpec, dict[str, float]]] = nullcontext((spec, {}))
+        with live_stream(spark, spec, storage, folder) if is_live else alone as (spec, used):
             jvm_us = cpu_us_of(jvm) or 0
             run_load(spark, spec, storage)
             used["jvm_cpu_s"] = round(((cpu_us_of(jvm) or 0) - jvm_us) / 1e6, 1)

@@ -19,6 +19,10 @@ from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
 from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
+from loadgen.fault_rows import RECORD as FAULTS
+from loadgen.fault_target import FaultTarget
+from loadgen.fault_timeline import FaultTimeline
+from loadgen.leader_moves import KafkaLeaders
 from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
@@ -30,7 +34,7 @@ from loadgen.plan.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.plan.schedule import event_counts
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import open_files_needed, prepare, slots_error
-from loadgen.progress import ProgressListener
+from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.session_start import SessionStart
@@ -219,7 +223,7 @@ def _write_or_say_why_not(
 
 
 def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextManager[OwnBroker]:
-    return own_broker(plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas)
+    return own_broker(plan.target.brokers, plan.own_broker_config(), plan.needs_admin_port)
 
 
 def _import_ahead() -> None:
@@ -282,7 +286,7 @@ def _admin_port(
 ) -> AdminPort | None:
     if broker is None:
         return AdminPort(options.admin, _admin_token(options)) if options.admin else None
-    if not plan.has_shadow_quotas:
+    if not plan.needs_admin_port:
         return None
     return AdminPort(broker.admin_url, plan.target.config.get("broker.admin.token"))
 
@@ -314,12 +318,15 @@ def _send_and_read_back(
     plan = record.plan
     spec = RunSpec(record.run_id, plan, record.target.topology, record.workers)
     record.write(storage)
+    show_faults = live.show_faults if live is not None else lambda _rows: None
+    fault_target = FaultTarget(admin_port, KafkaLeaders(plan, record.servers))
+    faults = FaultTimeline(plan.faults, fault_target, show_faults)
     with live.reading(spark, record, storage) if live is not None else nullcontext():
         started_us = clock.now_us()
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
         with phases.measured("load, with the start of the workers"):
-            reasons = _send(spark, spec, storage, console, ctrl_c)
+            reasons = _send(spark, spec, storage, console, ctrl_c, faults, live)
         wall_us = clock.now_us() - started_us
         cpus = os.cpu_count() or 1
         record.host = {
@@ -328,7 +335,8 @@ def _send_and_read_back(
         }
         if live is not None:
             live.read_all()
-    if admin_port is not None:
+    reasons += faults.reasons
+    if admin_port is not None and not plan.needs_only_faults:
         try:
             # Before the topics are read back: quotas on fetched bytes would count that.
             record.shadow_report = list(admin_port.shadow_report())
@@ -340,13 +348,20 @@ def _send_and_read_back(
             reasons += _read_back(spark, spec, record, storage, ctrl_c)
     record.reasons = reasons
     try:
+        faults.write(storage, spec.folder(FAULTS))
         record.write(storage)
     except StorageError as error:  # the disk is full: what was written is reported
         record.reasons.append(str(error))
 
 
 def _send(
-    spark: "SparkSession", spec: RunSpec, storage: Storage, console: Console, ctrl_c: CtrlC
+    spark: "SparkSession",
+    spec: RunSpec,
+    storage: Storage,
+    console: Console,
+    ctrl_c: CtrlC,
+    faults: FaultTimeline,
+    live: "LiveRun | None",
 ) -> list[str]:
     """Send the load; return why it is incomplete.
 
@@ -356,9 +371,11 @@ def _send(
     from loadgen.spark_job import run_load  # noqa: PLC0415 - imports Spark and Arrow
 
     driver = spark.conf.get("spark.driver.host", None) or "127.0.0.1"
+    give_way = None if live is None else live.take
     with (
         terminal.progress_bar(spec.plan, console) as show,
-        ProgressListener(show, driver) as listener,
+        faults,
+        ProgressListener(_in_turn(faults.take, give_way, show), driver) as listener,
         ClockServer(driver) as clock_server,
         MeetingPlace(spec.workers, driver) as meeting_place,
     ):
@@ -379,6 +396,14 @@ def _send(
             reasons = [f"the Spark job failed: {first_line(error)}"]
         ctrl_c.finish()
     return [*reasons_in(reports), *reasons]
+
+
+def _in_turn(*listeners: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+    def call(progress: Progress) -> None:
+        for listener in filter(None, listeners):
+            listener(progress)
+
+    return call
 
 
 def _cause(error: Exception) -> str:

@@ -13,6 +13,8 @@ from loadgen.analysis.benchmark_result import benchmark_result
 from loadgen.analysis.checks import THIS_RUN
 from loadgen.analysis.histogram_files import histogram_files
 from loadgen.analysis.tables import as_csv
+from loadgen.fault_rows import RECORD as FAULTS
+from loadgen.fault_rows import read_rows
 from loadgen.phases import Phases
 from loadgen.plan.plan import RECORDS
 from loadgen.plan.redaction import without_passwords
@@ -55,6 +57,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         record.offsets,
         rows_in(reports, record.workers),
         storage.of(*record.folder(RECEIPTS)) if has_receipts else None,
+        read_rows(storage, record.folder(FAULTS)),
     )
     summarised = summarise(spark, data)
     summary = summarised.summary

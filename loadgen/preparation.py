@@ -16,6 +16,8 @@ from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.command_error import CommandError
+from loadgen.fault_target import FaultTarget
+from loadgen.leader_moves import KafkaLeaders
 from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.plan.schedule import event_counts
@@ -57,11 +59,14 @@ def prepare(
         run_id: part of the names of topics that only this run uses.
         bootstrap_servers: the addresses of the cluster.
         sets_quotas: whether to set the plan's quotas; otherwise they are only checked.
-        admin_port: sets quotas in shadow mode; its shadow report is cleared.
+        admin_port: sets quotas in shadow mode, and carries out the faults of the plan. Its shadow
+            report is cleared, unless the plan has only faults.
 
     Raises:
+        FaultError: a fault of the plan cannot be carried out.
         PreparationError: no broker responds, a login fails, or a topic or quota is refused.
     """
+    quota_port = None if plan.needs_only_faults else admin_port
     try:
         addresses = addresses_of(bootstrap_servers)
     except ValueError as error:
@@ -75,15 +80,18 @@ def prepare(
             topology = _find_topology(admin, [topic.name for topic in plan.topics])
             topology.start_offsets = _end_offsets(transport, topology)
             config, is_shadow = _read_config(admin, topology)
-            unknown = _set_quotas(admin, plan, admin_port) if sets_quotas else []
+            unknown = _set_quotas(admin, plan, quota_port) if sets_quotas else []
             if sets_quotas:
                 _await_quotas(transport, topology, plan, unknown)
-        if admin_port is not None:
-            admin_port.clear_shadow_report()
+        if quota_port is not None:
+            quota_port.clear_shadow_report()
     except ClientError as error:
         raise PreparationError(f"{bootstrap_servers}: {error}") from error
     except AdminPortError as error:
         raise PreparationError(str(error)) from error
+    if plan.faults:
+        fault_target = FaultTarget(admin_port, KafkaLeaders(plan, bootstrap_servers))
+        fault_target.check(plan.faults, topology.leaders)
     return PreparedTarget(topology, config, unknown, is_shadow)
 
 

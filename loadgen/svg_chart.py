@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 BLUE, GREEN, YELLOW, PURPLE, RED = "#2f6f9f", "#3f8f5f", "#e2a03f", "#7a5195", "#d1495b"
 COLOURS = (BLUE, GREEN, YELLOW, PURPLE, "#5b8e9b", "#9c6644", "#c2679b", "#666666")
-INK, LABEL, GRID, PALE = "#333333", "#888888", "#dddddd", "#f2f2f2"
+INK, LABEL, GRID, PALE, GROUND = "#333333", "#888888", "#dddddd", "#f2f2f2", "#ffffff"
 _DARK = {
     "#000000": "#e3e3e3",
-    "#ffffff": "#1d2025",
+    GROUND: "#1d2025",
     INK: "#c8c8c8",
     LABEL: "#9a9a9a",
     GRID: "#3a3e45",

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from client.resources import Address
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.summary import RunData, arguments_of, open_views, queries_of
+from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
 from loadgen.spark_session import load_session
+from scripts.fault_query_results import RUN_WORDS, WORDS, results_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +43,8 @@ $ .venv/bin/python -c 'from loadgen.analysis import queries; print(queries.LATEN
     GROUP BY second, tenant
 ```
 """
-_PLAN_NAMES = ("mixed-tenants", "exactly-once")
+_PLAN_NAMES = ("faults", "mixed-tenants", "exactly-once")
+_FAULT = FaultRow(0, "f", "rule", 5_000_000, begun_us=5_000_000, ended_us=7_000_000)
 _CONFIG = {
     "controller.quota.window.num": 11.0,
     "controller.quota.window.size.seconds": 1.0,
@@ -61,13 +64,20 @@ def render(spark: "SparkSession", folder: Path) -> str:
     sections: dict[str, str] = {}
     for name in _PLAN_NAMES:
         plan = load_plan(name)
-        data = RunData(plan, target, results, read_back, receipts_path=receipts)
+        faults = [_FAULT] if plan.faults else []
+        data = RunData(plan, target, results, read_back, receipts_path=receipts, faults=faults)
         arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
         for query, sql in queries_of(data).items():
             execution = spark.sql(sql, arguments)._jdf.queryExecution()  # noqa: SLF001
             sections[query] = _normal(execution.executedPlan().toString(), folder)
-    text = "".join(f"\n## {name}\n\n```\n{plan}\n```\n" for name, plan in sections.items())
+    results_of_faults = results_of(spark, folder / "small")
+    text = ""
+    for name, plan_text in sections.items():
+        words = f"{WORDS[name]}\n\n" if name in WORDS else ""
+        text += f"\n## {name}\n\n{words}```\n{plan_text}\n```\n"
+        if name in results_of_faults:
+            text += f"\n{RUN_WORDS}\n\n{results_of_faults[name]}\n"
     return _HEAD + text
 
 

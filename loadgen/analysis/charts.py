@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 from loadgen.analysis.checks import bucket_levels
+from loadgen.analysis.fault_marks import mark_faults
 from loadgen.analysis.measures import (
     END_TO_END,
     PUBLISH,
@@ -44,19 +45,19 @@ class _Bucket(NamedTuple):
 
 def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) -> dict[str, str]:
     """Return the charts as SVG by name; charts without data are left out."""
-    series = summary["series"]
+    series, faults = summary["series"], summary["faults"]
     found: dict[str, str] = {}
     if series["seconds"]:
-        found["rates"] = _rates(series["seconds"], plan)
+        found["rates"] = _rates(series["seconds"], plan, faults)
         buckets = _buckets(series, plan, config)
         throttles = _throttles_by_user(series["seconds"], plan)
         if buckets or throttles:
             found["users"] = _users(buckets, throttles, plan)
     if series["latencies"]:
-        found["latencies"] = _latencies(series["latencies"], plan)
-        found["heat-map"] = _heat(series["heat"], plan)
+        found["latencies"] = _latencies(series["latencies"], plan, faults)
+        found["heat-map"] = _heat(series["heat"], plan, faults)
     if series["lags"]:
-        found["lags"] = _lags(series["lags"], plan)
+        found["lags"] = _lags(series["lags"], plan, faults)
     if any(row["measure"] != RESPONSE for row in summary["latencies"]):
         found["measures"] = _by_measure(summary["latencies"])
     allowed = {
@@ -104,7 +105,7 @@ def _by(rows: Rows, key: str) -> dict[Any, list[Mapping[str, Any]]]:
     return found
 
 
-def _rates(seconds: Rows, plan: Plan) -> str:
+def _rates(seconds: Rows, plan: Plan, faults: Rows) -> str:
     """Draw the requests per second of each tenant, and the errors of all tenants."""
     figure, [[axes]] = _panels(1, 1, 3.1)
     # Handshakes come before this range, late requests after it.
@@ -129,6 +130,7 @@ def _rates(seconds: Rows, plan: Plan) -> str:
         axes.plot(middles, values, color=colour, label=tenant, linewidth=1.6)
     _over_time(axes, plan)
     axes.set_ylim(bottom=0)
+    mark_faults(axes, faults, plan.duration_s)
     axes.set_ylabel("requests per second")
     axes.set_xlabel(_TIME)
     _title(axes, "Requests per second of each tenant")
@@ -144,7 +146,7 @@ def _in_order(rows: Rows, plan: Plan) -> Iterator[tuple[str, Rows]]:
             yield tenant.name, by_tenant[tenant.name]
 
 
-def _latencies(latencies: Rows, plan: Plan) -> str:
+def _latencies(latencies: Rows, plan: Plan, faults: Rows) -> str:
     """Draw the percentiles of each second, with a panel for each tenant and a common scale."""
     tenants = list(_in_order(latencies, plan))
     columns = min(2, len(tenants))
@@ -168,6 +170,7 @@ def _latencies(latencies: Rows, plan: Plan) -> str:
         axes.yaxis.set_major_formatter(_milliseconds)
         axes.yaxis.set_minor_formatter("")
         axes.set_xlim(0, plan.duration_s)
+        mark_faults(axes, faults, plan.duration_s)
         _title(axes, tenant)
     for axes in flat[len(tenants) :]:
         axes.set_visible(False)
@@ -183,7 +186,7 @@ def _latencies(latencies: Rows, plan: Plan) -> str:
     return svg_of(figure, "latencies")
 
 
-def _lags(lags: Rows, plan: Plan) -> str:
+def _lags(lags: Rows, plan: Plan, faults: Rows) -> str:
     """Draw the lag of each group over time."""
     figure, [[axes]] = _panels(1, 1, 2.8)
     for pause in dict.fromkeys(pause for tenant in plan.tenants for pause in tenant.pauses):
@@ -193,6 +196,7 @@ def _lags(lags: Rows, plan: Plan) -> str:
         axes.plot(times, [row["lag"] for row in rows], color=colour, label=group, linewidth=1.4)
     _over_time(axes, plan)
     axes.set_ylim(bottom=0)
+    mark_faults(axes, faults, plan.duration_s)
     axes.set_ylabel("records")
     axes.set_xlabel(_TIME)
     _title(axes, "Lag of each group")
@@ -224,7 +228,7 @@ def _by_measure(rows: Rows) -> str:
     return svg_of(figure, "measures")
 
 
-def _heat(heat: Mapping[str, Any], plan: Plan) -> str:
+def _heat(heat: Mapping[str, Any], plan: Plan, faults: Rows) -> str:
     """Draw the number of events by time and latency."""
     figure, [[axes]] = _panels(1, 1, 3.4)
     cells = max(1, round(plan.duration_s * 1e6 / heat["cell_us"]))
@@ -242,6 +246,7 @@ def _heat(heat: Mapping[str, Any], plan: Plan) -> str:
         interpolation="none",
     )
     axes.grid(visible=False)
+    mark_faults(axes, faults, plan.duration_s)
     # Each bin begins at its tick. The first one has everything below, the last everything above.
     ticks = [*range(0, _BINS - 3, 3), _BINS - 1]
     labels = [_milliseconds(_BIN_FIRST_US / 1000 * 2 ** (tick / 1.5)) for tick in ticks]

@@ -113,10 +113,8 @@ EXPIRIES = """
 # another producer id or epoch. A broker cannot know the latter, so each place counts alone: what is
 # stored twice at one, or stored where nothing was sent, or though it was refused, is repeated.
 # Tenants are numbers, since Spark sorts to find the largest string.
-BATCHES = """
-    SELECT element_at(:tenants, number) AS tenant, sum(acknowledged) AS acknowledged,
-           sum(missing) AS missing, sum(times - firsts) AS repeated
-    FROM (SELECT event_id, producer_id, max(number) AS number,
+BATCHES_OF_EVENTS = """
+          SELECT event_id, producer_id, max(number) AS number,
                  count_if(is_acknowledged) AS acknowledged,
                  count_if(is_acknowledged AND times = 0) AS missing,
                  sum(times) AS times, count_if(may_be_stored AND times > 0) AS firsts
@@ -126,8 +124,12 @@ BATCHES = """
                 FROM (SELECT * FROM sent_batches UNION ALL SELECT * FROM stored_batches
                       DISTRIBUTE BY event_id)
                 GROUP BY event_id, producer_id, place)
-          GROUP BY event_id, producer_id)
-    WHERE number > 0 GROUP BY number"""
+          GROUP BY event_id, producer_id"""
+BATCHES = f"""
+    SELECT element_at(:tenants, number) AS tenant, sum(acknowledged) AS acknowledged,
+           sum(missing) AS missing, sum(times - firsts) AS repeated
+    FROM ({BATCHES_OF_EVENTS})
+    WHERE number > 0 GROUP BY number"""  # noqa: S608 - made of constants
 BATCH_VIEWS = {
     "sent_batches": """
         SELECT event_id, coalesce(producer_id, -1) AS producer_id,

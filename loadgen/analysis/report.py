@@ -55,6 +55,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, str], plan_text: str
             "number": _number,
             "percent": _percent,
             "ms": _ms,
+            "seconds": _seconds,
             "time_of_day": _time_of_day,
             "measure_label": measure_label,
         },
@@ -77,6 +78,10 @@ def _percent(percent: float | None) -> str:
 
 def _ms(time_us: float | None, digits: int = 2) -> str:
     return _number(None if time_us is None else time_us / 1000, digits)
+
+
+def _seconds(time_us: float | None) -> str:
+    return _number(None if time_us is None else time_us / 1e6, 2)
 
 
 def _time_of_day(time_ms: int) -> str:

@@ -19,6 +19,7 @@ from loadgen.analysis import (
     measures,
     queries,
     quota_bounds,
+    recoveries,
     request_groups,
 )
 from loadgen.analysis.checks import Verdict
@@ -38,6 +39,7 @@ from loadgen.analysis.verdicts import (
     stored_verdicts,
 )
 from loadgen.expected_answers import ACKNOWLEDGED, NO_ERRORS
+from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
@@ -79,6 +81,8 @@ class RunData:
     """How many rows there are, if that is known."""
     receipts_path: str | None = None
     """None if no tenant consumes in a group."""
+    faults: Sequence[FaultRow] = ()
+    """What became of the faults of the plan."""
 
     @property
     def judges_transactions(self) -> bool:
@@ -190,20 +194,15 @@ class _Summary:
             "measured_s": measured_us / 1e6,
             "responses_per_s": _per_second(found["seconds"], "responded", measured_us / 1e6),
             **_throughput(found["seconds"], measured_us / 1e6),
-            "tenants": [
-                row
-                | _throughput(
-                    [second for second in found["seconds"] if second["tenant"] == row["tenant"]],
-                    measured_us / 1e6,
-                )
-                for row in found["tenants"]
-            ],
+            "tenants": _with_throughput(found["tenants"], found["seconds"], measured_us / 1e6),
             "latencies": measures.totals_of(measured),
             "periods": measures.periods_of(measured, plan),
             "groups": backlogs.groups_of(cells, measured_us / 1e6),
             "backlogs": drained,
             "requests": [_named(row) for row in request_groups.requests_of(groups)],
             "throttles": [row for row in found["throttles"] if row["throttled"]],
+            "faults": [row.as_dict() for row in data.faults],
+            "recoveries": recoveries.recoveries_of(plan, data.faults, found),
             "shadow_quotas": list(data.shadow_report),
             "fairness": checks.fairness(shares),
             "lateness_us": lateness,
@@ -222,12 +221,13 @@ class _Summary:
 
 
 def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
-    """Return the verdicts about requests, stored batches and transactions."""
+    """Return the verdicts about requests, stored batches, transactions and faults."""
     plan = data.plan
     return [
         *request_verdicts(plan, data.target, found, data.shadow_report),
         *(stored_verdicts(plan, found) if data.read_back_path is not None else ()),
         *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+        *recoveries.verdicts_of(plan, data.faults, found),
     ]
 
 
@@ -270,6 +270,7 @@ def queries_of(data: RunData) -> dict[str, str]:
         "workers": queries.WORKERS,
         **({"batches": queries.BATCHES} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
+        **(recoveries.queries_of(has_read_back=bool(data.read_back_path)) if data.faults else {}),
     }
 
 
@@ -317,6 +318,8 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
     views = {**queries.VIEWS, **(queries.BATCH_VIEWS if data.read_back_path else {})}
     for name, sql in views.items():
         spark.sql(sql, arguments).createOrReplaceTempView(name)
+    if data.faults:
+        recoveries.open_fault_views(spark, data.plan, data.faults, arguments)
 
 
 def _per_second(seconds: Rows, name: str, measured_s: float) -> float:
@@ -331,6 +334,14 @@ def _throughput(seconds: Rows, measured_s: float) -> dict[str, float]:
         "records_per_s": _per_second(seconds, "records", measured_s),
         "mb_per_s": round(bytes_per_s / 1e6, 4),
     }
+
+
+def _with_throughput(tenants: Rows, seconds: Rows, measured_s: float) -> Rows:
+    """Return the rows of tenants with the throughput of each of them."""
+    by_tenant: dict[str, Rows] = {}
+    for second in seconds:
+        by_tenant.setdefault(second["tenant"], []).append(second)
+    return [row | _throughput(by_tenant.get(row["tenant"], []), measured_s) for row in tenants]
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:

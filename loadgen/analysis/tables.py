@@ -14,6 +14,8 @@ TABLES = (
     "backlogs",
     "throttles",
     "requests",
+    "faults",
+    "recoveries",
 )
 
 

@@ -1,16 +1,18 @@
 """The live view of a run: its page and its stream, neither of which may fail the load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
+from loadgen.fault_rows import FaultRow
 from loadgen.live.figures import Batch, LiveFigures
 from loadgen.live.page_server import PageServer
 from loadgen.live.priority import Priority
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
+from loadgen.progress import Progress
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
 from loadgen.spark_session import first_line, is_local, jvm_pid
@@ -38,10 +40,13 @@ class LiveRun:
             "note": None,
             "figures": None,
         }
+        self._faults: list[dict[str, Any]] = []
+        """Apart, since another thread than that of the figures sets them."""
+        self._priority: Priority | None = None
         self._reading: tuple[LiveFigures, LiveStream, RunRecord, Storage] | None = None
         self._server: PageServer | None = None
         try:
-            self._server = PageServer(host, port, lambda: self._content)
+            self._server = PageServer(host, port, lambda: self.content)
         except OSError as error:
             reason = error.strerror or error
             console.print(escape(f"no live page at {host}:{port}: {reason}; the load continues"))
@@ -51,7 +56,25 @@ class LiveRun:
     @property
     def content(self) -> dict[str, Any]:
         """What the page shows now, as JSON values."""
-        return self._content
+        return {**self._content, "faults": self._faults}
+
+    def show_faults(self, rows: Sequence[FaultRow]) -> None:
+        """Show the faults that have begun, as bands until they end."""
+        self._faults = [
+            {
+                "name": row.name,
+                "begun_s": row.begun_us / 1e6,
+                "ended_s": None if row.ended_us is None else row.ended_us / 1e6,
+                "lasts": row.has_end,
+            }
+            for row in rows
+            if row.begun_us is not None
+        ]
+
+    def take(self, progress: Progress) -> None:
+        """Give way to the workers as soon as they report, before there are rows to read."""
+        if self._priority is not None and progress.by_worker:
+            self._priority.begin()
 
     @contextmanager
     def reading(self, spark: "SparkSession", record: RunRecord, storage: Storage) -> Iterator[None]:
@@ -78,8 +101,8 @@ class LiveRun:
         path = storage.of(*record.folder(RESULTS))
         pid = jvm_pid(spark) if is_local(record.master) else None
         is_open = any(tenant.arrival != "closed" for tenant in record.plan.tenants)
-        priority = Priority(pid, has_intended_times=is_open)
-        stream = LiveStream(spark, reader, path, take, self._fail, priority)
+        self._priority = Priority(pid, has_intended_times=is_open)
+        stream = LiveStream(spark, reader, path, take, self._fail, self._priority)
         try:
             warm_up(spark, record.plan, record.target)
         except Exception as error:  # noqa: BLE001 - Spark has types of its own

@@ -25,17 +25,19 @@ class Priority:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Give way; each thread that reads calls it, once the workers run, so none inherits it."""
-        if self._jvm_pid is None:
+        """Give way with the JVM; call it once the workers run, so that none inherits it."""
+        if self._jvm_pid is None or self._has_begun:
             return
-        if not self._has_begun:
-            self._has_begun = True
-            if self._has_intended_times:
-                set_background(self._jvm_pid, is_background=True)
-            else:
-                set_niceness(self._jvm_pid, NICENESS)
+        self._has_begun = True
+        if self._has_intended_times:
+            set_background(self._jvm_pid, is_background=True)
+        else:
+            set_niceness(self._jvm_pid, NICENESS)
+
+    def add_thread(self) -> None:
+        """Give way with the calling thread too."""
         thread = threading.get_native_id()
-        if self._has_intended_times and thread not in self._threads:
+        if self._has_begun and self._has_intended_times and thread not in self._threads:
             self._threads.add(thread)
             set_background(os.getpid(), is_background=True, threads={thread})
 

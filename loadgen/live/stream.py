@@ -12,6 +12,9 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from loadgen.analysis import checks
 from loadgen.analysis.latencies import GROWTH
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 INTERVAL = "2 seconds"
 """The time between batches; the workers write segments as often."""
 FINISH_TIMEOUT_S = 120.0
+WARM_UP = "mock-kafka-warm-up-"
 CHECKPOINT = "mock-kafka-live-"
 """How the name of the temporary folder begins that has the checkpoint."""
 OPEN_S = 60
@@ -55,6 +59,10 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
 }
+
+
+class WarmUpError(Exception):
+    """The stream cannot read; the message is one line."""
 
 
 class BatchReader:
@@ -146,18 +154,6 @@ def _by_tenant(pairs: Iterable[tuple[str, str | bool]]) -> "Column":
 
     literals = [F.lit(value) for pair in pairs for value in pair]
     return F.create_map(*literals)[F.col("tenant")]
-
-
-def warm_up(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
-    """Let the JVM compile the queries before the load begins, which takes it seconds."""
-    row: dict[str, str | int | None] = dict.fromkeys(ARROW_SCHEMA.names)
-    row |= {"worker": 0, "event_id": 0, "api": "Produce", "status": "responded", "kind": "new"}
-    row |= {"attempt": 1, "error_code": 0, "early_us": 0, "throttle_time_ms": 0, "mutations": 0}
-    row |= dict.fromkeys(("intended_us", "submitted_us", "sent_us", "response_us"), 0)
-    tenants = {tenant.behaviour: tenant.name for tenant in plan.tenants}
-    rows = [{**row, "tenant": name} for name in tenants.values()]
-    frame = spark.newSession().createDataFrame(rows, SCHEMA)
-    BatchReader(plan, target).read(frame.select(*queries.COLUMNS))
 
 
 class LiveStream:
@@ -261,6 +257,7 @@ class LiveStream:
             return
         if not self._is_finishing:
             self._priority.begin()
+            self._priority.add_thread()
         try:
             self._take(self._reader.read(rows))
         except Exception as error:  # noqa: BLE001 - the same
@@ -270,3 +267,30 @@ class LiveStream:
         if self.failure is None:
             self.failure = first_line(error)
             self._fail(self.failure)
+
+
+def warm_up(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
+    """Read a row of each behaviour in a stream, before the load begins.
+
+    The JVM loads and compiles what a micro-batch needs, which takes it seconds.
+
+    Raises:
+        WarmUpError: the stream failed; the message is one line.
+    """
+    row: dict[str, str | int | None] = dict.fromkeys(ARROW_SCHEMA.names)
+    row |= {"worker": 0, "event_id": 0, "api": "Produce", "status": "responded", "kind": "new"}
+    row |= {"attempt": 1, "error_code": 0, "early_us": 0, "throttle_time_ms": 0, "mutations": 0}
+    row |= dict.fromkeys(("intended_us", "submitted_us", "sent_us", "response_us"), 0)
+    tenants = {tenant.behaviour: tenant.name for tenant in plan.tenants}
+    rows = [{**row, "tenant": name} for name in tenants.values()]
+    failures: list[str] = []
+    reader = BatchReader(plan, target)
+    with TemporaryDirectory(prefix=WARM_UP) as folder:
+        pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), Path(folder) / "part-0.parquet")
+        path = Path(folder).as_uri()
+        with LiveStream(
+            spark.newSession(), reader, path, lambda _: None, failures.append
+        ) as stream:
+            stream.finish()
+    if failures:
+        raise WarmUpError(failures[0])

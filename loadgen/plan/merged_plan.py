@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from loadgen.plan.faults import merged_faults
 from loadgen.plan.plan import RECORDS, Plan, Quota, Target, Tenant, Topic
 from loadgen.plan.yaml_reader import PlanError
 
@@ -50,6 +51,7 @@ def merged(plans: Sequence[Plan]) -> Plan:
         tenants=tuple(tenants),
         topics=_topics(plans),
         quotas=_quotas(plans),
+        faults=merged_faults((plan.name, plan.faults) for plan in plans),
         target=_target(plans),
         read_back=any(plan.read_back for plan in plans),
         record=tuple(record for record in RECORDS if any(record in plan.record for plan in plans)),

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
 
 from client.sasl import MECHANISMS
+from loadgen.plan.faults import Fault, FaultEntry, faults_until
 from loadgen.plan.pauses import Pause
 from loadgen.plan.rates import Rate, RatePiece, pieces_of, scaled_rate
 from loadgen.plan.yaml_reader import PlanError
@@ -277,12 +278,15 @@ class PlanFile(PlanFields, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The content of a plan file."""
 
     quotas: tuple[QuotaEntry, ...] = ()
+    faults: tuple[FaultEntry, ...] = ()
 
 
 class Plan(PlanFields, frozen=True, kw_only=True):
     """Everything that a run depends on, except the machines."""
 
     quotas: tuple[Quota, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    """In the order of time."""
     text: str = ""
     """The content of the plan file."""
     events_file: str | None = None
@@ -304,6 +308,7 @@ class Plan(PlanFields, frozen=True, kw_only=True):
         plan = replace(
             self,
             duration_s=duration_s,
+            faults=faults_until(self.faults, duration_s),
             tenants=tuple(
                 replace(
                     tenant,
@@ -376,6 +381,16 @@ class Plan(PlanFields, frozen=True, kw_only=True):
         """Whether any quota is in shadow mode."""
         is_cluster_wide = self.target.config.get(SHADOW_KEY, "false").lower() == "true"
         return is_cluster_wide or any(quota.shadow for quota in self.quotas)
+
+    @property
+    def needs_admin_port(self) -> bool:
+        """Whether a cluster that is started for the plan needs an admin port."""
+        return self.has_shadow_quotas or bool(self.faults)
+
+    @property
+    def needs_only_faults(self) -> bool:
+        """Whether the admin port may be that of a proxy, which has no quotas."""
+        return bool(self.faults) and not self.has_shadow_quotas
 
     def all_in_shadow(self) -> "Plan":
         """Return the plan with all quotas in shadow mode."""

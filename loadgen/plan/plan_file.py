@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from loadgen import plans
+from loadgen.plan.faults import faults_of
 from loadgen.plan.plan import (
     BEHAVIOURS,
     OPTIONS,
@@ -74,7 +75,8 @@ def parse_plan(text: str, source: str) -> Plan:
     fields = {name: getattr(plan_file, name) for name in PlanFields.__struct_fields__}
     fields["name"] = plan_file.name or Path(source).stem
     quotas = tuple(quota for entry in plan_file.quotas for quota in entry.quotas)
-    return Plan(**fields, quotas=quotas, text=text)
+    faults = faults_of(plan_file.faults, plan_file.duration_s, document)
+    return Plan(**fields, quotas=quotas, faults=faults, text=text)
 
 
 def _property(value: Any) -> Any:

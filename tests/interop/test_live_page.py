@@ -8,10 +8,21 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from loadgen.live.page_server import PageServer
-from tests.interop.admin_page.screenshots import keep
+from tests.interop.admin_page.screenshots import keep_in_both_schemes
 from tests.interop.chromium import chromium, errors_in
 from tests.loadgen.live.made_batches import batch_of_second, figures_of, lateness
 
+FAULTS = [
+    {"name": "leader moves", "begun_s": 0.5, "ended_s": None, "lasts": False},
+    {"name": "broker 3 is down", "begun_s": 1.2, "ended_s": 2.0, "lasts": True},
+    {
+        "name": "a name too long for its chart",
+        "begun_s": 2.6,
+        "ended_s": None,
+        "lasts": True,
+    },
+    {"name": "not read yet", "begun_s": 9.0, "ended_s": None, "lasts": True},
+]
 RUN = {"run": "small-1", "plan": "small", "target": "a:1", "duration_s": 10.0}
 
 
@@ -22,6 +33,7 @@ def browser() -> Iterator[Browser]:
 
 def test_the_live_page_follows_the_run_until_it_is_over(browser: Browser) -> None:
     content: dict[str, Any] = {"run": RUN, "state": "running", "note": None, "figures": None}
+    content["faults"] = []
     server = PageServer("127.0.0.1", 0, lambda: content)
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     errors = errors_in(page)
@@ -38,6 +50,15 @@ def test_the_live_page_follows_the_run_until_it_is_over(browser: Browser) -> Non
         expect(page.locator("#tiles")).to_contain_text("40requests")
         expect(page.locator("#verdicts")).to_contain_text("failed so far")
         expect(page.locator("#charts svg")).to_have_count(4)
+        content["faults"] = FAULTS
+        rates = page.locator("#charts svg").first
+        expect(rates.locator("rect.fault")).to_have_count(3)
+        names = rates.locator("text.fault").evaluate_all(
+            "found => found.map(t => t.firstChild.data)"
+        )
+        assert names == ["leader moves", "broker 3 is down", "a name too long for its…"]
+        widths = [float(band.get_attribute("width") or 0) for band in rates.locator("rect").all()]
+        assert [round(width) for width in widths] == [0, 121, 61]
         content["note"] = "the figures stopped: no memory"
         expect(page.get_by_role("status")).to_have_text("the figures stopped: no memory")
         final = [{**row, "is_provisional": False} for row in content["figures"]["verdicts"]]
@@ -45,7 +66,7 @@ def test_the_live_page_follows_the_run_until_it_is_over(browser: Browser) -> Non
         content["state"] = "over"
         expect(page.locator("#subtitle")).to_contain_text("over")
         expect(page.locator("#verdicts")).not_to_contain_text("so far")
-        keep(page, "live-page")
+        keep_in_both_schemes(page, "live-page")
     finally:
         page.close()
         server.close()

@@ -149,6 +149,33 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             }
         ],
         "shadow_quotas": [],
+        "faults": [
+            {
+                "fault": 0,
+                "name": "one is down",
+                "action": "stop_broker",
+                "intended_us": 500_000,
+                "has_end": True,
+                "begun_us": 510_000,
+                "ended_us": 1_020_000,
+                "broker_clock_ms": 1_767_000_000_000,
+                "rule_id": None,
+                "fired": None,
+                "error": None,
+            }
+        ],
+        "recoveries": [
+            {
+                "fault": "one is down",
+                "tenant": "writer",
+                "rate_before": 98.7,
+                "first_success_us": 110_000,
+                "longest_gap_us": 630_000,
+                "recovered_us": 370_000,
+                "recovered_within_s": 2.0,
+                "observed_us": 980_000,
+            }
+        ],
         "requests": [request],
         "series": {
             "seconds": [

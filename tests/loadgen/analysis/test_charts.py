@@ -65,7 +65,7 @@ def test_the_top_of_the_heat_map_says_that_it_has_all_longer_latencies(
         labels.extend(texts)
 
     monkeypatch.setattr(Axes, "set_yticks", recording)
-    _heat(summary_of()["series"]["heat"], PLAN)
+    _heat(summary_of()["series"]["heat"], PLAN, ())
     assert (labels[0], labels[-1]) == ("0", "2,642 and more")
 
 
@@ -78,5 +78,5 @@ def test_the_seconds_in_which_a_broker_is_away_are_marked(monkeypatch: pytest.Mo
     monkeypatch.setattr(Axes, "axvspan", recording)
     second = {"tenant": "writer", "requests": 5, "errors": 0, "unreachable": 0}
     seconds = [second | {"second": 0}, second | {"second": 1, "requests": 0, "unreachable": 3}]
-    _rates(seconds, PLAN)
+    _rates(seconds, PLAN, ())
     assert marked == [(1, 2)]

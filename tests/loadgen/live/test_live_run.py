@@ -12,6 +12,8 @@ from rich.console import Console
 
 from loadgen.live import live_run
 from loadgen.live.live_run import LiveRun
+from loadgen.live.priority import Priority
+from loadgen.progress import Progress
 from loadgen.run_record import RunRecord
 from loadgen.storage import Storage
 from tests.loadgen.live.made_batches import PLAN, TARGET
@@ -62,3 +64,26 @@ def test_a_query_that_does_not_start_is_one_line_and_the_page_says_it(
     assert content["note"] == "the figures stopped: no memory"
     assert content["run"]["run"] == "small-1"
     assert shown.getvalue() == "the live page stopped: no memory; the load continues\n"
+
+
+def test_the_jvm_gives_way_once_the_workers_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Priority] = []
+
+    def begin(priority: Priority) -> None:
+        begun.append(priority)
+
+    monkeypatch.setattr(live_run, "jvm_pid", lambda _: 4711)
+    monkeypatch.setattr(live_run, "warm_up", lambda *_: None)
+    monkeypatch.setattr(Priority, "begin", begin)
+    live = LiveRun("127.0.0.1", 0, Console(file=StringIO()))
+    try:
+        live.take(Progress({0: {"worker": 0}}))  # nothing is read yet
+        with live.reading(NO_SPARK, record(), Storage(str(tmp_path))):
+            live.take(Progress())
+            assert begun == []
+            live.take(Progress({0: {"worker": 0}}))
+            assert len(begun) == 1
+    finally:
+        live.close()

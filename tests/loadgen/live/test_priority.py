@@ -28,8 +28,10 @@ def test_jvm_and_thread_are_in_the_background_until_the_end(calls: list[object])
     gives_way = Priority(JVM, has_intended_times=True)
     gives_way.end()  # nothing has begun
     thread = threading.get_native_id()
+    gives_way.add_thread()  # the same
     for _ in range(3):
         gives_way.begin()
+        gives_way.add_thread()
     assert calls == [
         ("background", JVM, True),
         ("background", os.getpid(), True, {thread}),
@@ -45,8 +47,9 @@ def test_jvm_and_thread_are_in_the_background_until_the_end(calls: list[object])
 
 def test_beside_closed_loops_the_jvm_is_nicer(calls: list[object]) -> None:
     gives_way = Priority(JVM, has_intended_times=False)
-    gives_way.begin()
-    gives_way.begin()
+    for _ in range(2):
+        gives_way.begin()
+        gives_way.add_thread()
     gives_way.end()
     assert calls == [("niceness", JVM, NICENESS), ("niceness", JVM, 0)]
 
@@ -54,5 +57,6 @@ def test_beside_closed_loops_the_jvm_is_nicer(calls: list[object]) -> None:
 def test_a_jvm_on_another_host_has_its_priority(calls: list[object]) -> None:
     gives_way = Priority(None, has_intended_times=True)
     gives_way.begin()
+    gives_way.add_thread()
     gives_way.end()
     assert calls == []

@@ -199,6 +199,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
         "exactly-once",
         "clients",
         "backlog",
+        "faults",
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
