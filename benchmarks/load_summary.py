@@ -2,9 +2,9 @@
 
 python -m benchmarks.load_summary [--rows N] [--run DIR] [--out DIR] [--master M]
 
-The rows are those of a small run, repeated: each copy is ten seconds later, and has events, producer
-ids and offsets that no other copy has. DIR is the `--out` of such a run; by default one is made, of
-ten tenants with quotas, lost responses, a group and topics that are created. The copies of `--out`
+The rows are those of a small run, repeated: each copy is ten seconds later, and has events,
+producer ids and offsets that no other copy has. `--run` is the `--out` of such a run; by default
+one is made, of ten tenants with quotas, a group and topics that are created. The copies in `--out`
 stay there, and another measurement uses them again.
 """
 
@@ -13,8 +13,6 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ from loadgen.host_info import cpu_us_of
 from loadgen.outputs import summary_of_run
 from loadgen.receipts import RECEIPTS
 from loadgen.rows import EVENT_STEP, RESULTS
-from loadgen.run_record import RunRecord, read_record, run_ids
+from loadgen.run_record import read_record, run_ids
 from loadgen.spark_session import jvm_pid, load_session
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD as REPORTS
@@ -74,9 +72,7 @@ def copies(table: pa.Table, ends: dict[tuple[str, int], int], ids: dict[str, int
             index = table.column_names.index(name)
             column = table[name].combine_chunks()
             moved = pc.add(column, pa.array(np.broadcast_to(steps[name] * number, len(column))))
-            if name == "event_id":
-                moved = pc.if_else(pc.less(column, 0), column, moved)
-            elif name == "producer_id":
+            if name in ids:
                 moved = pc.if_else(pc.less(column, 0), column, moved)
             found = found.set_column(index, table.field(index), moved.cast(column.type))
         return found
@@ -114,10 +110,10 @@ def write_copies(small: Storage, large: Storage, rows: int) -> None:
     number = ceil(rows / results.num_rows)
     copies_per_file = max(1, ROWS_PER_FILE // results.num_rows)
     ends = ends_of(list(tables.values()))
+    producer_ids = pc.min_max(results["producer_id"]).as_py()
     ids = {
-        name: pc.max(results[name]).as_py() + 1 - (0 if name == "event_id" else first)
-        for name in ("event_id", "producer_id")
-        for first in [pc.min(results[name]).as_py()]
+        "event_id": pc.max(results["event_id"]).as_py() + 1,
+        "producer_id": producer_ids["max"] + 1 - producer_ids["min"],
     }
     for name, table in tables.items():
         large.create(*record.folder(name))
@@ -125,9 +121,12 @@ def write_copies(small: Storage, large: Storage, rows: int) -> None:
         for start in range(0, number, copies_per_file):
             part = [copy(n) for n in range(start, min(number, start + copies_per_file))]
             file = large.of(*record.folder(name), f"part-00000-{start:06}.parquet")
-            pq.write_table(pa.concat_tables(part), file, compression="lz4")
+            texts = [field.name for field in table.schema if field.type == pa.string()]
+            pq.write_table(pa.concat_tables(part), file, compression="lz4", use_dictionary=texts)
     plan = structs.replace(record.plan, duration_s=record.plan.duration_s + COPY_S * (number - 1))
-    ended = WorkerReport(0, "ended", rows=number * results.num_rows, t_us=int(plan.duration_s * 1e6))
+    ended = WorkerReport(
+        0, "ended", rows=number * results.num_rows, t_us=int(plan.duration_s * 1e6)
+    )
     write_reports(large, record.folder(REPORTS), [ended])
     record.plan, record.workers, record.reasons = plan, 1, []
     record.write(large)
