@@ -7,7 +7,7 @@ better than they are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -172,8 +172,7 @@ class _Summary:
             end_us = max(measured_us, totals["end_us"] or 0)
             # Another mapping, because other threads are reading this one.
             self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
-            self._open_view(LATENCY_BINS, queries.LATENCY_BINS)
-            stack.enter_context(_kept(self._spark, LATENCY_BINS))  # several queries use it
+            stack.enter_context(self._latency_bins())
             has_mutations = any(group["mutations"] for group in groups)
             late = [name for name in NEEDS_THE_GROUPS if name in needed_queries(data)]
             for name in late:
@@ -183,9 +182,8 @@ class _Summary:
                 name: _in_order(name, running[name].result()) if name in running else []
                 for name in sql_by_name
             }
-        points = found["ids"]
-        found["ids"] = quota_bounds.id_points_of(points)
-        found["id_bounds"] = quota_bounds.id_bounds_of(points, id_quotas(plan, data.target))
+        found["id_bounds"] = quota_bounds.id_bounds_of(found["ids"], id_quotas(plan, data.target))
+        found["ids"] = quota_bounds.id_points_of(found["ids"])
         found["throttles"] = request_groups.throttles_of(groups)
         found["duplicates"] = request_groups.duplicates_of(groups)
         found["tenants"] = event_figures.tenants_of(found["measured"])
@@ -232,8 +230,11 @@ class _Summary:
         }
         return Summarised(summary, measured, cells)
 
-    def _open_view(self, name: str, sql: str) -> None:
-        self._spark.sql(sql, self._arguments).createOrReplaceTempView(name)
+    def _latency_bins(self) -> AbstractContextManager[None]:
+        """Open the view, whose rows Spark keeps: several queries use it."""
+        view = self._spark.sql(queries.LATENCY_BINS, self._arguments)
+        view.createOrReplaceTempView(LATENCY_BINS)
+        return _kept(self._spark, LATENCY_BINS)
 
     def _rows(self, sql: str) -> Rows:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]

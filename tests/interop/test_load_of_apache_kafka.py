@@ -37,7 +37,7 @@ def run_plan(plan: Path, servers: str, out: Path) -> dict[str, Any]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mock_kafka", "load", str(plan)),
-            *("--bootstrap-server", servers, "--out", str(out)),
+            *("--bootstrap-server", servers, "--set-quotas", "--out", str(out)),
         ],
         capture_output=True,
         text=True,
