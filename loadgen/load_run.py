@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,11 +39,13 @@ from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.session_start import SessionStart
+from loadgen.spark_connect import cancel_jobs, is_connect
 from loadgen.spark_session import (
     concurrent_tasks_max,
+    driver_host,
     end_python_jobs,
     first_line,
-    is_local,
+    is_local_session,
     jvm_pid,
     slots_of,
     spark_settings,
@@ -240,6 +243,8 @@ def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
     """
     master, is_live = master_of(options), options.live_port is not None
     slots = slots_of(master)
+    if is_live and is_connect(master):
+        raise LoadError("the live page needs the JVM of the driver, which Spark Connect has not")
     if is_live and slots == 1:
         raise LoadError(f"{NO_LIVE_SLOT}, and {master} has one slot: use --master 'local[2]'")
     for_workers = slots - 1 if slots is not None and is_live else slots
@@ -370,7 +375,7 @@ def _send(
     """
     from loadgen.spark_job import run_load  # noqa: PLC0415 - imports Spark and Arrow
 
-    driver = spark.conf.get("spark.driver.host", None) or "127.0.0.1"
+    driver = driver_host(spark)
     give_way = None if live is None else live.take
     with (
         terminal.progress_bar(spec.plan, console) as show,
@@ -382,7 +387,7 @@ def _send(
         spec = dataclasses.replace(
             spec, progress_address=listener.address, clock_address=clock_server.address
         )
-        if is_local(spark.sparkContext.master or ""):
+        if is_local_session(spark):
             # Elsewhere the driver may be out of the workers' reach.
             spec = dataclasses.replace(spec, meeting_address=meeting_place.address, lead_s=_LEAD_S)
         ctrl_c.stop_workers(listener, lambda: storage.write(b"", *spec.folder(RESULTS), STOP_FILE))
@@ -420,7 +425,7 @@ def _read_back(
     from loadgen.analysis.read_back import read_back  # noqa: PLC0415 - imports Arrow
 
     try:
-        with ctrl_c.cancelling(spark.sparkContext.cancelAllJobs):
+        with ctrl_c.cancelling(partial(cancel_jobs, spark)):
             reports = read_reports(storage, spec.folder(RECORD))
             rows = rows_in(reports, spec.workers)
             read_back(spark, spec, storage, rows, lambda: ctrl_c.was_pressed)

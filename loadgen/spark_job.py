@@ -1,6 +1,6 @@
 """The Spark job of a load: write the schedule, send the load, write the results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -14,6 +14,7 @@ from loadgen.plan import schedule
 from loadgen.plan.run_spec import RunSpec
 from loadgen.plan.schedule import event_counts
 from loadgen.rows import RESULTS
+from loadgen.spark_connect import is_connected
 from loadgen.storage import Storage
 from loadgen.worker.worker import Gather, work
 from loadgen.worker_reports import SCHEMA as REPORT_SCHEMA
@@ -21,7 +22,7 @@ from loadgen.worker_reports import WorkerReport, batch_of
 
 if TYPE_CHECKING:
     from pyspark import BarrierTaskContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 EVENTS_HERE_MAX = 1_000_000
 """A schedule of so many events is computed by the driver: a job would take longer to start."""
@@ -53,7 +54,7 @@ def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[Wor
     for worker, mine in enumerate(schedule.by_worker(events, spec.workers)):
         storage.write(schedule.file_of(mine), *spec.folder("schedule"), _schedule_of(worker))
 
-    def task(_numbers: Iterable[int]) -> Iterator[WorkerReport]:
+    def task(_numbers: Iterable[object]) -> Iterator[WorkerReport]:
         from pyspark import BarrierTaskContext  # noqa: PLC0415 - exists only inside a task
 
         context = BarrierTaskContext.get()
@@ -61,9 +62,20 @@ def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[Wor
         mine = read_schedule(storage, *spec.folder("schedule"), _schedule_of(worker))
         yield from work(spec, storage, worker, mine, _gather_of(spec, context))
 
+    if is_connected(spark):  # which has no RDDs
+        workers = spark.range(0, spec.workers, 1, spec.workers)
+        return _reports_of(workers, lambda batches: iter([batch_of(list(task(batches)))]))
     # There are no rows: a query would only keep the workers waiting while Spark plans it.
     numbers = spark.sparkContext.parallelize(range(spec.workers), spec.workers)
     return numbers.barrier().mapPartitions(task).collect()
+
+
+def _reports_of(
+    frame: "DataFrame", task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+) -> list[WorkerReport]:
+    """Run a task for each partition, all at the same time, and return the reports of all."""
+    reports = frame.mapInArrow(task, REPORT_SCHEMA, barrier=True).collect()
+    return [WorkerReport(**row.asDict()) for row in reports]
 
 
 def _gather_of(spec: RunSpec, context: "BarrierTaskContext") -> Gather:
@@ -125,8 +137,7 @@ def _run_with_schedule_of_spark(
         gather = _gather_of(spec, context)
         yield batch_of(work(spec, storage, context.partitionId(), batches, gather))
 
-    reports = placed.mapInArrow(task, REPORT_SCHEMA, barrier=True)
-    return [WorkerReport(**row.asDict()) for row in reports.collect()]
+    return _reports_of(placed, task)
 
 
 def _partitions(spec: RunSpec) -> int:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadgen import pack
 from loadgen.command_error import CommandError
+from loadgen.spark_connect import address_here, connected_session, is_connect, is_connected
 from protocol.properties import parse_properties
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ class SessionError(CommandError):
     """The session cannot start; the message is one line."""
 
 
+NO_ARCHIVE = (
+    "workers of Spark Connect have what its server gives them: start it with --archives and"
+    " spark.executorEnv.PYTHONPATH instead of --environment here"
+)
+
+
 def settings() -> dict[str, str]:
     """Return the settings in `spark.properties`, which `spark-submit` reads as well."""
     return parse_properties((files(__package__) / "spark.properties").read_text(encoding="utf-8"))
@@ -67,12 +74,16 @@ def load_session(
     `more` are settings in addition to those of `settings`. `environment` is an archive of
     `mock-kafka load pack` for the executors. `jvm_options` are further ones of the driver's JVM,
     which is killed if it does not end within `end_timeout_s`. `starts_workers` starts Python
-    workers in advance if the master is local.
+    workers in advance if the master is local. A server of Spark Connect has its own settings.
 
     Raises:
         PackError: there is no such archive.
         SessionError: the JVM does not start, or the master is unreachable.
     """
+    if is_connect(master):
+        with _session_of_server(master, environment) as session:
+            yield session
+        return
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - slow to load, and not needed to plan
     from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
@@ -129,6 +140,19 @@ def load_session(
             _end(gateway.proc, end_timeout_s)
 
 
+@contextmanager
+def _session_of_server(url: str, environment: Path | None) -> Iterator["SparkSession"]:
+    if environment is not None:
+        raise SessionError(NO_ARCHIVE)
+    with ExitStack() as stack:
+        try:
+            session = stack.enter_context(connected_session(url))
+            session.conf.get("spark.master", None)  # the first call to the server
+        except Exception as error:
+            raise SessionError(f"no Spark at {url}: {first_line(error)}") from error
+        yield session
+
+
 def _start_workers(context: "SparkContext", count: int) -> None:
     """Start Python workers for the first job, in a thread; the first job says why none starts."""
 
@@ -145,7 +169,8 @@ def end_python_jobs(session: "SparkSession") -> None:
     PySpark has a server for the accumulators of such jobs, which looks only once a second whether
     it shall end, and stopping the session waits for it.
     """
-    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    context = getattr(session, "sparkContext", None)  # Spark Connect has none
+    server = getattr(context, "_accumulatorServer", None)
     if server is not None:
         threading.Thread(target=server.shutdown, name="load-accumulators", daemon=True).start()
 
@@ -190,7 +215,20 @@ def wrong_spark_settings(spark: "SparkSession") -> list[str]:
 
 def spark_settings(spark: "SparkSession") -> dict[str, str]:
     """Return the settings of a session."""
+    if is_connected(spark):
+        return dict(spark.conf.getAll)
     return dict(spark.sparkContext.getConf().getAll())
+
+
+def driver_host(spark: "SparkSession") -> str:
+    """Return the address at which workers reach this process."""
+    host = spark.conf.get("spark.driver.host", None) or "127.0.0.1"
+    return address_here(host) if is_connected(spark) else host
+
+
+def is_local_session(spark: "SparkSession") -> bool:
+    """Return whether the tasks run in the JVM that this process has started."""
+    return not is_connected(spark) and is_local(spark.sparkContext.master or "")
 
 
 def slots_of(master: str) -> int | None:

@@ -5,12 +5,20 @@ python -m scripts.load_query_plans
 
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.resources import Address
+from loadgen.analysis import queries
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
-from loadgen.analysis.summary import RunData, arguments_of, open_views, queries_of
+from loadgen.analysis.summary import (
+    LATENCY_BINS,
+    RunData,
+    arguments_of,
+    open_views,
+    queries_of,
+)
 from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
@@ -31,7 +39,8 @@ scripts.load_query_plans` writes this page.*
 
 `Exchange` is a shuffle; the window functions and the `DISTINCT`s need one each. Nothing but the
 result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, point
-of a chart, or bin of a percentile.
+of a chart, or bin of a percentile. `latency_bins` is no query: Spark keeps its rows, in memory or
+on disk, and the three queries that show an `InMemoryRelation` read them.
 
 ## Try it
 
@@ -68,9 +77,13 @@ def render(spark: "SparkSession", folder: Path) -> str:
         data = RunData(plan, target, results, read_back, receipts_path=receipts, faults=faults)
         arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
-        for query, sql in queries_of(data).items():
+        spark.sql(queries.LATENCY_BINS, arguments).createOrReplaceTempView(LATENCY_BINS)
+        for query, sql in {LATENCY_BINS: queries.LATENCY_BINS, **queries_of(data)}.items():
+            if query != LATENCY_BINS:
+                spark.catalog.cacheTable(LATENCY_BINS)
             execution = spark.sql(sql, arguments)._jdf.queryExecution()  # noqa: SLF001
             sections[query] = _normal(execution.executedPlan().toString(), folder)
+        spark.catalog.uncacheTable(LATENCY_BINS)
     results_of_faults = results_of(spark, folder / "small")
     text = ""
     for name, plan_text in sections.items():
@@ -86,8 +99,19 @@ def _normal(plan: str, folder: Path) -> str:
     plan = re.sub(r"#\d+L?", "", plan)
     plan = plan.replace(f"file:{folder}", "file:").replace(str(folder), "")
     plan = re.sub(r"\[plan_id=\d+\]|, plan_id=\d+", "", plan)
-    lines = [line.rstrip() for line in plan.strip().splitlines()]
+    lines = [line.rstrip() for line in _without_kept(plan.strip().splitlines())]
     return "\n".join(line if len(line) <= _LINE_MAX else f"{line[:_LINE_MAX]}..." for line in lines)
+
+
+def _without_kept(lines: list[str]) -> Iterator[str]:
+    """Leave out how rows that Spark keeps are computed, which is a section."""
+    inside: int | None = None
+    for line in lines:
+        indentation = len(line) - len(line.lstrip(" :+-"))
+        if inside is not None and indentation > inside:
+            continue
+        inside = indentation if "InMemoryRelation" in line else None
+        yield line
 
 
 _LINE_MAX = 150

@@ -14,7 +14,8 @@ import pytest
 
 from tests.free_ports import free_port_run
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 180  # of a busy machine
+SPARK_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 # JVMs that start quickly: six of them share what cores there are.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -45,14 +46,14 @@ def spark_cluster(spark_home: Path, folder: Path) -> Iterator[SparkCluster]:
     with ExitStack() as stack:
         words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
         words += ["--port", str(port), "--webui-port", "0"]
-        started = stack.enter_context(_daemon(spark_home, folder, environment, *words))
+        started = stack.enter_context(spark_daemon(spark_home, folder, environment, *words))
         started.await_up("New state: ALIVE")
         workers = []
         for number in range(2):
             words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
             words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
             words += ["--work-dir", str(folder / f"work-{number}")]
-            worker = _daemon(spark_home, folder, environment, *words)
+            worker = spark_daemon(spark_home, folder, environment, *words)
             workers.append(stack.enter_context(worker))
         for worker_started in workers:
             worker_started.await_up("Successfully registered")
@@ -71,7 +72,7 @@ def daemon_environment(spark_home: Path) -> dict[str, str]:
     }
 
 
-class _Daemon:
+class Daemon:
     """A daemon of Spark, whose output is read all the time, or it would block."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -109,10 +110,11 @@ class _Daemon:
 
 
 @contextmanager
-def _daemon(
+def spark_daemon(
     spark_home: Path, folder: Path, environment: dict[str, str], *words: str
-) -> Iterator[_Daemon]:
-    daemon = _Daemon(
+) -> Iterator[Daemon]:
+    """Start a class of Spark, and stop its process after the block."""
+    daemon = Daemon(
         subprocess.Popen(
             [str(spark_home / "bin" / "spark-class"), *words],
             stdout=subprocess.PIPE,

@@ -25,35 +25,32 @@ Rows = list[dict[str, Any]]
 
 # A change of the lag in each cell of time; a partition without a row in a cell changes nothing.
 LAGS = """
-    SELECT group_id, cell, sum(change) AS change, sum(received) AS received,
-           sum(produced) AS produced
+    SELECT element_at(CAST(:read_groups AS ARRAY<STRING>), CAST(shiftright(log, 32) AS INT))
+               AS group_id, cell, sum(change) AS change,
+           sum(received) AS received, sum(produced) AS produced
     FROM (SELECT *, lag_after - coalesce(lag(lag_after) OVER in_order, 0) AS change
-          FROM (SELECT group_id, topic, partition, cell, received, produced,
+          FROM (SELECT log, cell, received, produced,
                        greatest(0, max(end_offset) OVER so_far
                                    - coalesce(max(position) OVER so_far,
-                                              min(first_offset) OVER of_partition)) AS lag_after
-                FROM (SELECT group_id, topic, partition, cell, max(end_offset) AS end_offset,
-                             max(position) AS position, min(first_offset) AS first_offset,
-                             sum(received) AS received, sum(produced) AS produced
-                      FROM (SELECT group_id, results.topic, partition,
-                                   floor(response_us / :lag_cell_us) AS cell,
+                                              min(first_offset) OVER of_log)) AS lag_after
+                FROM (SELECT log, cell, max(end_offset) AS end_offset, max(position) AS position,
+                             min(first_offset) AS first_offset, sum(received) AS received,
+                             sum(produced) AS produced
+                      FROM (SELECT log, floor(response_us / :lag_cell_us) AS cell,
                                    base_offset + records AS end_offset,
                                    CAST(NULL AS BIGINT) AS position, base_offset AS first_offset,
                                    0 AS received, records AS produced
-                            FROM results JOIN (SELECT DISTINCT group_id, topic FROM readers) AS read
-                                         ON results.topic = read.topic
-                            WHERE api = 'Produce' AND status = 'responded' AND kind = 'new'
-                                  AND error_code IN (0, 46) AND base_offset IS NOT NULL
+                            FROM stored_once
                             UNION ALL
-                            SELECT group_id, topic, partition, floor(received_us / :lag_cell_us),
+                            SELECT log, floor(received_us / :lag_cell_us),
                                    greatest(high_watermark, next_offset), next_offset, offset,
                                    next_offset - offset, 0
                             FROM received)
-                      GROUP BY group_id, topic, partition, cell)
-                WINDOW so_far AS (PARTITION BY group_id, topic, partition ORDER BY cell
+                      GROUP BY log, cell)
+                WINDOW so_far AS (PARTITION BY log ORDER BY cell
                                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-                       of_partition AS (PARTITION BY group_id, topic, partition))
-          WINDOW in_order AS (PARTITION BY group_id, topic, partition ORDER BY cell))
+                       of_log AS (PARTITION BY log))
+          WINDOW in_order AS (PARTITION BY log ORDER BY cell))
     GROUP BY group_id, cell"""
 
 

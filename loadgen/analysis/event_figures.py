@@ -1,9 +1,10 @@
-"""What follows from the rows of `queries.EVENTS`, `LATENCIES` and `LATENESS`: counts in bins."""
+"""What follows from times in bins: the rows of `measures.MEASURED` and queries of `queries`."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from loadgen.analysis.latencies import Latencies, time_of
+from loadgen.analysis.measures import RESPONSE
 
 Rows = list[dict[str, Any]]
 
@@ -13,12 +14,15 @@ LATENESS_SHARES = (0.5, 0.99)
 
 
 def tenants_of(rows: Rows) -> Rows:
-    """Return the events of each tenant and the percentiles of their latencies."""
+    """Return the events of each tenant and the percentiles of their latencies.
+
+    `rows` are those of `measures.MEASURED`.
+    """
     by_tenant: dict[str, Rows] = {}
     for row in rows:
-        if row["tenant"] is not None:
+        if row["measure"] == RESPONSE:
             by_tenant.setdefault(row["tenant"], []).append(row)
-    return [_tenant(name, bins) for name, bins in sorted(by_tenant.items())]
+    return [_tenant(name, periods) for name, periods in sorted(by_tenant.items())]
 
 
 def _named(percentiles_us: Sequence[float] | None) -> dict[str, float | None]:
@@ -29,12 +33,14 @@ def _named(percentiles_us: Sequence[float] | None) -> dict[str, float | None]:
 
 
 def _tenant(name: str, rows: Rows) -> dict[str, Any]:
-    longest_us = max(row["response_max_us"] for row in rows)
-    latencies = Latencies((row["bin"], row["events"]) for row in rows)
+    longest_us = max(row["max_us"] for row in rows)
+    latencies = Latencies(
+        pair for row in rows for pair in zip(row["bins"], row["counts"], strict=True)
+    )
     percentiles_us = latencies.percentiles_us(PERCENTILES, longest_us)
     return {
         "tenant": name,
-        "events": sum(row["events"] for row in rows),
+        "events": latencies.counts.total(),
         "completed": sum(row["completed"] for row in rows),
         "response_us": percentiles_us,
         **_named(percentiles_us),
@@ -44,11 +50,7 @@ def _tenant(name: str, rows: Rows) -> dict[str, Any]:
 
 def heat_of(rows: Rows) -> Rows:
     """Return the cells of the heat map: events by time and latency."""
-    cells = [
-        {"cell": row["cell"], "bin": row["heat_bin"], "events": row["events"]}
-        for row in rows
-        if row["cell"] is not None
-    ]
+    cells = [{"cell": row["cell"], "bin": row["heat_bin"], "events": row["events"]} for row in rows]
     return sorted(cells, key=lambda cell: (cell["cell"], cell["bin"]))
 
 

@@ -24,7 +24,9 @@ RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END = (
     "publish_delay",
     "end_to_end",
 )
-MEASURES = (RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END)
+OF_EVENTS = (RESPONSE, PUBLISH, PUBLISH_DELAY)
+"""The measures of `queries.LATENCY_BINS`, from its number 1 on."""
+MEASURES = (*OF_EVENTS, END_TO_END)
 LABELS = {
     RESPONSE: "response",
     PUBLISH: "send to response",
@@ -49,64 +51,73 @@ Rows = list[dict[str, Any]]
 
 # The bin of a time is as in `queries`. A row has the bins of one tenant, measure and period.
 MEASURED = """
-    SELECT tenant, measure, period, collect_list(bin) AS bins, collect_list(events) AS counts,
-           max(max_us) AS max_us, sum(sum_us) AS sum_us
-    FROM (SELECT tenant, measure, period,
-                 if(time_us < 1, 0, CAST(floor(ln(time_us) / :ln_growth) AS INT)) AS bin,
-                 count(*) AS events, max(time_us) AS max_us, sum(time_us) AS sum_us
-          FROM (SELECT tenant, CAST(floor(intended_us / :period_us) AS INT) AS period,
-                       stack(3, 'response', coalesce(completed_us, :end_us) - intended_us,
-                                'publish', coalesce(completed_us, :end_us) - sent_us,
-                                'publish_delay', sent_us - intended_us) AS (measure, time_us)
-                FROM events)
-          WHERE time_us IS NOT NULL GROUP BY ALL)
-    GROUP BY tenant, measure, period"""
+    SELECT element_at(:tenants, number) AS tenant, element_at(:measures, measure) AS measure,
+           period, collect_list(bin) AS bins, collect_list(events) AS counts,
+           sum(completed) AS completed, max(max_us) AS max_us, sum(sum_us) AS sum_us
+    FROM (SELECT number, measure, bin,
+                 CAST(if(measure = 1, floor(slot * 1e6 / :period_us), slot) AS INT) AS period,
+                 sum(events) AS events, sum(completed) AS completed, max(max_us) AS max_us,
+                 sum(sum_us) AS sum_us
+          FROM latency_bins GROUP BY ALL)
+    GROUP BY number, measure, period"""
 # Batches and ranges of offsets in one order: the last range that begins at a batch or before it has
 # received the batch, unless it ends before. No range has an offset of another (`received`).
 END_TO_ENDS = """
-    SELECT tenant, group_id, period, collect_list(bin) AS bins, collect_list(events) AS counts,
+    SELECT element_at(:tenants, number) AS tenant,
+           element_at(CAST(:read_groups AS ARRAY<STRING>), reading) AS group_id,
+           period, collect_list(bin) AS bins, collect_list(events) AS counts,
            sum(received) AS received, max(max_us) AS max_us, sum(sum_us) AS sum_us
-    FROM (SELECT tenant, group_id, period,
+    FROM (SELECT number, reading, period,
                  if(time_us < 1, 0, CAST(floor(ln(time_us) / :ln_growth) AS INT)) AS bin,
                  count(*) AS events, count(received_us) AS received, max(time_us) AS max_us,
                  sum(time_us) AS sum_us
-          FROM (SELECT tenant, group_id, CAST(floor(intended_us / :period_us) AS INT) AS period,
+          FROM (SELECT number, CAST(shiftright(log, 32) AS INT) AS reading,
+                       CAST(floor(intended_us / :period_us) AS INT) AS period,
                        received_us, coalesce(received_us, :end_us) - intended_us AS time_us
-                FROM (SELECT tenant, group_id, intended_us,
+                FROM (SELECT number, log, intended_us,
                              CASE WHEN next_offset > offset THEN received_us END AS received_us
-                      FROM (SELECT tenant, group_id, intended_us, offset,
+                      FROM (SELECT number, log, intended_us, offset,
                                    last_value(received_us) IGNORE NULLS OVER so_far AS received_us,
                                    last_value(next_offset) IGNORE NULLS OVER so_far AS next_offset
                             FROM batches_and_ranges
-                            WINDOW so_far AS (
-                                PARTITION BY group_id, topic, partition
-                                ORDER BY offset, intended_us NULLS FIRST
-                                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
+                            WINDOW so_far AS (PARTITION BY log
+                                              ORDER BY offset, intended_us NULLS FIRST
+                                              ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
                       WHERE intended_us IS NOT NULL))
           GROUP BY ALL)
-    GROUP BY tenant, group_id, period"""
+    GROUP BY number, group_id, period"""
+# A log is a partition as one group reads it: a number for group and topic, and that of the
+# partition. Spark sorts by numbers more cheaply than by texts.
 VIEWS = {
     # What a group had received before, perhaps by a member that lost the partition, is left out.
     "received": """
-        SELECT group_id, topic, partition, received_us, high_watermark, offset, next_offset
-        FROM (SELECT group_id, receipts.topic, partition, received_us, high_watermark, next_offset,
+        SELECT log, received_us, high_watermark, offset, next_offset
+        FROM (SELECT log, received_us, high_watermark, next_offset,
                      greatest(first_offset, coalesce(max(next_offset) OVER (
-                         PARTITION BY group_id, receipts.topic, partition
-                         ORDER BY received_us, next_offset
+                         PARTITION BY log ORDER BY received_us, next_offset
                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS offset
-              FROM receipts JOIN readers ON receipts.tenant = readers.reader)
+              FROM (SELECT *, shiftleft(CAST(reading AS BIGINT), 32) + partition AS log
+                    FROM receipts JOIN readers ON receipts.tenant = readers.reader))
         WHERE offset < next_offset""",
-    "batches_and_ranges": """
-        SELECT tenant, group_id, results.topic, partition, base_offset AS offset, intended_us,
-               CAST(NULL AS BIGINT) AS received_us, CAST(NULL AS BIGINT) AS next_offset
-        FROM results JOIN (SELECT DISTINCT group_id, topic FROM readers) AS read
+    "stored_once": """
+        SELECT shiftleft(CAST(reading AS BIGINT), 32) + partition AS log, tenant, event_id,
+               intended_us, response_us, base_offset, records
+        FROM results JOIN (SELECT DISTINCT reading, topic FROM readers) AS read
                      ON results.topic = read.topic
         WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46) AND kind = 'new'
-              AND base_offset IS NOT NULL AND intended_us >= 0 AND event_id >= 0
+              AND base_offset IS NOT NULL""",
+    "batches_and_ranges": """
+        SELECT CAST(array_position(:tenants, tenant) AS INT) AS number, log, base_offset AS offset,
+               intended_us, CAST(NULL AS BIGINT) AS received_us, CAST(NULL AS BIGINT) AS next_offset
+        FROM stored_once WHERE intended_us >= 0 AND event_id >= 0
         UNION ALL
-        SELECT NULL, group_id, topic, partition, offset, NULL, received_us, next_offset
-        FROM received""",
+        SELECT NULL, log, offset, NULL, received_us, next_offset FROM received""",
 }
+
+
+def readings_of(plan: Plan) -> list[tuple[str, str]]:
+    """Return each group and topic that it reads, in the order of their numbers from 1 on."""
+    return sorted({(tenant.group, tenant.topic) for tenant in plan.tenants if tenant.is_received})
 
 
 def period_s_of(plan: Plan) -> int:
@@ -116,10 +127,16 @@ def period_s_of(plan: Plan) -> int:
 
 def open_receipt_views(spark: "SparkSession", plan: Plan) -> None:
     """Open the views of `VIEWS`, over those of results and receipts."""
-    readers = [(t.name, t.group, t.topic) for t in plan.tenants if t.is_received]
-    open_rows(spark, "readers", "reader string, group_id string, topic string", readers)
+    readings = readings_of(plan)
+    readers = [
+        (tenant.name, tenant.topic, readings.index((tenant.group, tenant.topic)) + 1)
+        for tenant in plan.tenants
+        if tenant.is_received
+    ]
+    open_rows(spark, "readers", "reader string, topic string, reading int", readers)
+    arguments = {"tenants": [tenant.name for tenant in plan.tenants]}
     for name, sql in VIEWS.items():
-        spark.sql(sql).createOrReplaceTempView(name)
+        spark.sql(sql, arguments).createOrReplaceTempView(name)
 
 
 @dataclass(slots=True)

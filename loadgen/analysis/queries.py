@@ -14,18 +14,44 @@ from loadgen.analysis.latencies import GROWTH
 # The bin of a time is `if(t < 1, 0, floor(ln(t) / :ln_growth))`, as in `latencies.bin_of`.
 ARGUMENTS = {"ln_growth": log(GROWTH)}
 
+# Most events of a steady tenant are one row, which Spark need not bring together with others of the
+# event. Tenants are numbers, since grouping by texts costs more.
 VIEWS = {
+    "rows_of_events": """
+        SELECT number, event_id, api, intended_us, sent_us, response_us,
+               is_acknowledged AND element_at(:main_apis, number) IN (api, 'any') AS completes,
+               coalesce(is_acknowledged AND api = 'Produce' AND attempt = 1
+                        AND element_at(:are_steady, number), false) AS is_whole_event
+        FROM (SELECT *, CAST(array_position(:tenants, tenant) AS INT) AS number,
+                     status = 'responded' AND error_code IN (0, 46) AS is_acknowledged
+              FROM results WHERE intended_us >= 0 AND event_id >= 0)
+        WHERE number > 0""",
     "events": """
-        SELECT tenant, event_id, min(intended_us) AS intended_us,
-               min(sent_us) FILTER (WHERE api = 'Produce') AS sent_us,
-               max(response_us) FILTER (
-                   WHERE status = 'responded' AND error_code IN (0, 46)
-                         AND main_apis[tenant] IN (api, 'any')
-               ) AS completed_us
-        FROM (SELECT *, map_from_arrays(:tenants, :main_apis) AS main_apis FROM results
-              WHERE intended_us >= 0 AND event_id >= 0)
-        WHERE array_contains(:tenants, tenant) GROUP BY tenant, event_id""",
+        SELECT number, intended_us, sent_us, response_us AS completed_us
+        FROM rows_of_events WHERE is_whole_event
+        UNION ALL
+        SELECT number, min(intended_us), min(sent_us) FILTER (WHERE api = 'Produce'),
+               max(response_us) FILTER (WHERE completes)
+        FROM rows_of_events WHERE NOT is_whole_event GROUP BY number, event_id""",
 }
+# The times of events in bins. A slot is a second for the first of `measures.OF_EVENTS` and a period
+# for the others; only the first has the cells of the heat map. The queries of latencies are over
+# this view, which Spark keeps.
+LATENCY_BINS = """
+    SELECT number, measure, slot, cell,
+           if(time_us < 1, 0, CAST(floor(ln(time_us) / :ln_growth) AS INT)) AS bin,
+           count(*) AS events, count_if(is_completed) AS completed, max(time_us) AS max_us,
+           sum(time_us) AS sum_us
+    FROM (SELECT number, is_completed,
+                 stack(3, 1, CAST(floor(intended_us / 1e6) AS INT),
+                          CAST(floor(intended_us / :cell_us) AS INT), ended_us - intended_us,
+                       2, period, NULL, ended_us - sent_us,
+                       3, period, NULL, sent_us - intended_us) AS (measure, slot, cell, time_us)
+          FROM (SELECT *, completed_us IS NOT NULL AS is_completed,
+                       coalesce(completed_us, :end_us) AS ended_us,
+                       CAST(floor(intended_us / :period_us) AS INT) AS period
+                FROM events))
+    WHERE time_us IS NOT NULL GROUP BY ALL"""
 
 REQUESTS = """
     SELECT tenant, api, status, kind, error_code,
@@ -54,36 +80,23 @@ SECONDS = """
                  api = 'Produce' AND status = 'responded' AND error_code IN (0, 46) AS is_stored
           FROM results WHERE sent_us IS NOT NULL)
     GROUP BY second, tenant"""
-# Each row is a bin of a tenant's latencies, or a cell of the heat map: time and 24 bins from 64 µs,
-# of which three are a factor of four.
-EVENTS = """
-    SELECT tenant, bin, cell, heat_bin, sum(events) AS events, sum(completed) AS completed,
-           max(response_max_us) AS response_max_us
-    FROM (SELECT *, CAST(least(23, greatest(0, floor(1.5 * ((bin + 0.5) * :ln_growth / ln(2) - 6))))
-                         AS INT) AS heat_bin
-          FROM (SELECT tenant, floor(intended_us / :cell_us) AS cell,
-                       if(response_us < 1, 0, CAST(floor(ln(response_us) / :ln_growth) AS INT))
-                           AS bin,
-                       count(*) AS events, count(completed_us) AS completed,
-                       max(response_us) AS response_max_us
-                FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us
-                      FROM events)
-                GROUP BY ALL))
-    GROUP BY GROUPING SETS ((tenant, bin), (cell, heat_bin))"""
+# Each row is a cell of the heat map: time and 24 bins from 64 µs, of which three are a factor of
+# four.
+HEAT = """
+    SELECT cell, CAST(least(23, greatest(0, floor(1.5 * ((bin + 0.5) * :ln_growth / ln(2) - 6))))
+                      AS INT) AS heat_bin,
+           sum(events) AS events
+    FROM latency_bins WHERE measure = 1 GROUP BY ALL"""
 LATENCIES = """
-    SELECT second, tenant, min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
+    SELECT second, element_at(:tenants, number) AS tenant,
+           min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
            min(bin) FILTER (WHERE until_here >= 0.9 * events) AS p90,
            min(bin) FILTER (WHERE until_here >= 0.99 * events) AS p99
-    FROM (SELECT second, tenant, bin,
-                 sum(events) OVER (PARTITION BY second, tenant ORDER BY bin) AS until_here,
-                 sum(events) OVER (PARTITION BY second, tenant) AS events
-          FROM (SELECT floor(intended_us / 1e6) AS second, tenant,
-                       if(response_us < 1, 0, CAST(floor(ln(response_us) / :ln_growth) AS INT))
-                           AS bin,
-                       count(*) AS events
-                FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us
-                      FROM events) GROUP BY ALL))
-    GROUP BY second, tenant"""
+    FROM (SELECT slot AS second, number, bin,
+                 sum(events) OVER (PARTITION BY slot, number ORDER BY bin) AS until_here,
+                 sum(events) OVER (PARTITION BY slot, number) AS events
+          FROM latency_bins WHERE measure = 1)
+    GROUP BY second, number"""
 LATENESS = """
     SELECT if(late_us < 1, 0, CAST(floor(ln(late_us) / :ln_growth) AS INT)) AS lateness_bin,
            CASE WHEN attempt = 1 AND early_us = 0

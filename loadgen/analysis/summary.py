@@ -5,8 +5,9 @@ event that never completes counts until the end of the run: without it the perce
 better than they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,8 +58,11 @@ _CONCURRENT_QUERIES = 4
 """A query of a small run uses one core."""
 COMPILED_ROWS_MIN = 300_000
 """Below this number of rows, compiling or distributing a query takes longer than running it."""
-ROWS_PER_PARTITION = 1_000_000
+ROWS_PER_PARTITION = 250_000
+"""Two tasks with so many events, and what is known of them, fit into a gigabyte."""
 SHUFFLE_PARTITIONS_MIN = 2
+LATENCY_BINS = "latency_bins"
+"""The view of `queries.LATENCY_BINS`, which needs the result of the query `requests`."""
 
 Rows = list[dict[str, Any]]
 
@@ -118,19 +122,28 @@ def summarise(spark: "SparkSession", data: RunData) -> Summarised:
         # Most of the time of a query over few rows is that for opening the files.
         paths = {"results": True, "read_back": data.read_back_path, "receipts": data.receipts_path}
         of_rows = [view for view, path in paths.items() if path]
-        cached = [*(of_rows if is_small else ()), "events"]  # four queries use the events
-        for view in cached:
-            spark.catalog.cacheTable(view)
-        try:
+        with ExitStack() as stack:
+            for view in of_rows if is_small else ():
+                stack.enter_context(_kept(spark, view))
             return _Summary(spark, data).compute()
-        finally:
-            for view in reversed(cached):
-                spark.catalog.uncacheTable(view)
+
+
+@contextmanager
+def _kept(spark: "SparkSession", view: str) -> Iterator[None]:
+    """Let Spark keep the rows of a view from their first use to the end of the block."""
+    spark.catalog.cacheTable(view)
+    try:
+        yield
+    finally:
+        spark.catalog.uncacheTable(view)
 
 
 def read_results(spark: "SparkSession", path: str) -> "DataFrame":
     """Return the rows of a run; the schema is given, because a run may have no row."""
-    return spark.read.schema(SCHEMA).parquet(path)
+    # Dictionaries say nothing about which rows are needed, and the reader of Spark 4 fails at those
+    # of more than 8 kB that LZ4 has compressed, unless it has read a larger page before.
+    reader = spark.read.option("parquet.filter.dictionary.enabled", "false")
+    return reader.schema(SCHEMA).parquet(path)
 
 
 class _Summary:
@@ -144,7 +157,7 @@ class _Summary:
         """Return the result of `summarise`."""
         data, plan = self._data, self._data.plan
         sql_by_name = queries_of(data)
-        with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
+        with ExitStack() as stack, ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
             of_requests = pool.submit(self._rows, sql_by_name.pop("requests"))
             running = {
                 name: pool.submit(self._rows, sql_by_name[name])
@@ -163,6 +176,7 @@ class _Summary:
             end_us = max(measured_us, totals["end_us"] or 0)
             # Another mapping, because other threads are reading this one.
             self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
+            stack.enter_context(self._latency_bins())
             has_mutations = any(group["mutations"] for group in groups)
             late = [name for name in NEEDS_THE_GROUPS if name in needed_queries(data)]
             for name in late:
@@ -172,12 +186,11 @@ class _Summary:
                 name: _in_order(name, running[name].result()) if name in running else []
                 for name in sql_by_name
             }
-        points = found["ids"]
-        found["ids"] = quota_bounds.id_points_of(points)
-        found["id_bounds"] = quota_bounds.id_bounds_of(points, id_quotas(plan, data.target))
+        found["id_bounds"] = quota_bounds.id_bounds_of(found["ids"], id_quotas(plan, data.target))
+        found["ids"] = quota_bounds.id_points_of(found["ids"])
         found["throttles"] = request_groups.throttles_of(groups)
         found["duplicates"] = request_groups.duplicates_of(groups)
-        found["tenants"] = event_figures.tenants_of(found["events"])
+        found["tenants"] = event_figures.tenants_of(found["measured"])
         found["latencies"] = event_figures.latencies_of(found["latencies"])
         lateness = event_figures.lateness_of(found["lateness"])
         measured = measures.measured_of(found["measured"], found.get("end_to_ends", []), plan)
@@ -209,12 +222,18 @@ class _Summary:
             "workers": found["workers"],
             "verdicts": [verdict.as_dict() for verdict in verdicts],
             "series": {
-                "heat": {"cell_us": cell_us, "cells": event_figures.heat_of(found["events"])},
+                "heat": {"cell_us": cell_us, "cells": event_figures.heat_of(found["heat"])},
                 "lags": backlogs.series_of(cells),
                 **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
             },
         }
         return Summarised(summary, measured, cells)
+
+    def _latency_bins(self) -> AbstractContextManager[None]:
+        """Open the view, whose rows Spark keeps: several queries use it."""
+        view = self._spark.sql(queries.LATENCY_BINS, self._arguments)
+        view.createOrReplaceTempView(LATENCY_BINS)
+        return _kept(self._spark, LATENCY_BINS)
 
     def _rows(self, sql: str) -> Rows:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
@@ -243,6 +262,9 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
     return {
         "tenants": [tenant.name for tenant in tenants],
         "main_apis": [main_api(tenant) for tenant in tenants],
+        "are_steady": [tenant.behaviour == "steady" for tenant in tenants],
+        "measures": list(measures.OF_EVENTS),
+        "read_groups": [group for group, _ in measures.readings_of(plan)],
         "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
         "maybe_stored": sorted(map(int, MAYBE_STORED)),
         "no_errors": list(map(int, NO_ERRORS)),
@@ -259,7 +281,7 @@ def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
         "requests": queries.REQUESTS,
-        "events": queries.EVENTS,
+        "heat": queries.HEAT,
         "measured": measures.MEASURED,
         **(OF_RECEIPTS if data.receipts_path else {}),
         "latencies": queries.LATENCIES,
@@ -284,7 +306,7 @@ ORDERS = {
 """The order of the rows of a query. Spark would shuffle them again to sort them."""
 OF_MUTATIONS = ("mutations", "mutation_bounds")
 OF_RECEIPTS = {"end_to_ends": measures.END_TO_ENDS, "lags": backlogs.LAGS}
-NEEDS_THE_GROUPS = ("events", "measured", "latencies", "end_to_ends", *OF_MUTATIONS)
+NEEDS_THE_GROUPS = ("heat", "measured", "latencies", "end_to_ends", *OF_MUTATIONS)
 """The queries that depend on the result of the query `requests`."""
 
 

@@ -1,0 +1,189 @@
+"""Measure the summary of a large run: the CPU time and the memory of the JVM.
+
+python -m benchmarks.load_summary [--rows N] [--run DIR] [--out DIR] [--master M]
+
+The rows are those of a small run, repeated: each copy is ten seconds later, and has events,
+producer ids and offsets that no other copy has. `--run` is the `--out` of such a run; by default
+one is made, of ten tenants with quotas, a group and topics that are created. The copies in `--out`
+stay there, and another measurement uses them again.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import structs
+
+from benchmarks.report import print_line, progress
+from loadgen import cli
+from loadgen.analysis.read_back import RECORD as READ_BACK
+from loadgen.host_info import cpu_us_of
+from loadgen.outputs import summary_of_run
+from loadgen.receipts import RECEIPTS
+from loadgen.rows import EVENT_STEP, RESULTS
+from loadgen.run_record import read_record, run_ids
+from loadgen.spark_session import jvm_pid, load_session
+from loadgen.storage import Storage
+from loadgen.worker_reports import RECORD as REPORTS
+from loadgen.worker_reports import WorkerReport, write_reports
+from mock_kafka import MockKafka
+
+SMALL_RUN = ("mixed-tenants", "--with", "producer-churn", "--seed", "1")
+COPY_S = 10
+ROWS_PER_FILE = 100_000
+TIMES = ("intended_us", "submitted_us", "sent_us", "response_us", "received_us")
+OFFSETS = ("base_offset", "first_offset", "next_offset", "high_watermark")
+
+
+def make_small_run(folder: str) -> None:
+    def own_broker(brokers: int, config: dict[str, str], has_admin_port: bool, /) -> MockKafka:
+        return MockKafka(brokers, config, admin_port=0 if has_admin_port else None)
+
+    # On a busy machine the generator is late, which does not matter here.
+    if cli.main([*SMALL_RUN, "--out", folder], own_broker) not in {cli.OK, cli.INVALID}:
+        raise SystemExit("the small run failed")
+
+
+def copies(table: pa.Table, ends: dict[tuple[str, int], int], ids: dict[str, int]) -> Any:
+    """Return a function that returns the rows of the copy with a number.
+
+    Args:
+        table: the rows of the small run.
+        ends: the end of each partition.
+        ids: how many events and producer ids a copy has.
+    """
+    places = zip(table["topic"].to_pylist(), table["partition"].to_pylist(), strict=True)
+    steps: dict[str, Any] = dict.fromkeys(TIMES, COPY_S * 1_000_000)
+    steps |= dict.fromkeys(OFFSETS, np.array([ends.get(place, 0) for place in places]))
+    steps |= ids
+
+    def copy(number: int) -> pa.Table:
+        found = table
+        for name in steps.keys() & set(table.column_names):
+            index = table.column_names.index(name)
+            column = table[name].combine_chunks()
+            moved = pc.add(column, pa.array(np.broadcast_to(steps[name] * number, len(column))))
+            if name in ids:
+                moved = pc.if_else(pc.less(column, 0), column, moved)
+            found = found.set_column(index, table.field(index), moved.cast(column.type))
+        return found
+
+    return copy
+
+
+def ends_of(tables: list[pa.Table]) -> dict[tuple[str, int], int]:
+    """Return the end of each partition."""
+    found: dict[tuple[str, int], int] = {}
+    for table in tables:
+        ends = (
+            table["next_offset"]
+            if "next_offset" in table.column_names
+            else pc.add(table["base_offset"], table["records"].cast(pa.int64()))
+        )
+        columns = (table["topic"], table["partition"], ends)
+        for topic, partition, end in zip(*(c.to_pylist() for c in columns), strict=True):
+            if end is not None:
+                found[topic, partition] = max(end, found.get((topic, partition), 0))
+    return found
+
+
+def write_copies(small: Storage, large: Storage, rows: int) -> None:
+    """Write as many copies of a run as have about so many rows."""
+    [run_id] = run_ids(small)
+    record = read_record(small, run_id)
+    tables = {
+        name: pq.read_table(small.of(*record.folder(name)), partitioning=None)
+        for name in (RESULTS, READ_BACK, RECEIPTS)
+    }
+    results = tables[RESULTS]
+    if pc.max(results["event_id"]).as_py() >= EVENT_STEP:
+        raise SystemExit("a closed loop cannot be repeated")
+    number = ceil(rows / results.num_rows)
+    copies_per_file = max(1, ROWS_PER_FILE // results.num_rows)
+    ends = ends_of(list(tables.values()))
+    producer_ids = pc.min_max(results["producer_id"]).as_py()
+    ids = {
+        "event_id": pc.max(results["event_id"]).as_py() + 1,
+        "producer_id": producer_ids["max"] + 1 - producer_ids["min"],
+    }
+    for name, table in tables.items():
+        large.create(*record.folder(name))
+        copy = copies(table, ends, ids)
+        for start in range(0, number, copies_per_file):
+            part = [copy(n) for n in range(start, min(number, start + copies_per_file))]
+            file = large.of(*record.folder(name), f"part-00000-{start:06}.parquet")
+            texts = [field.name for field in table.schema if field.type == pa.string()]
+            pq.write_table(pa.concat_tables(part), file, compression="lz4", use_dictionary=texts)
+    plan = structs.replace(record.plan, duration_s=record.plan.duration_s + COPY_S * (number - 1))
+    ended = WorkerReport(
+        0, "ended", rows=number * results.num_rows, t_us=int(plan.duration_s * 1e6)
+    )
+    write_reports(large, record.folder(REPORTS), [ended])
+    record.plan, record.workers, record.reasons = plan, 1, []
+    record.write(large)
+
+
+def measure(storage: Storage, master: str) -> dict[str, Any]:
+    """Summarise the run in a folder, and return its summary and what that took."""
+    [run_id] = run_ids(storage)
+    record = read_record(storage, run_id)
+    with tempfile.TemporaryDirectory() as folder, load_session(master, Path(folder)) as spark:
+        pid = jvm_pid(spark)
+        began_s, began_us = time.monotonic(), cpu_us_of(pid) or 0
+        driver_s = time.process_time()
+        summary = summary_of_run(spark, storage, record).summary
+        used_us = (cpu_us_of(pid) or 0) - began_us
+        figures = {
+            "jvm_cpu_s": round(used_us / 1e6, 1),
+            "driver_cpu_s": round(time.process_time() - driver_s, 1),
+            "wall_s": round(time.monotonic() - began_s, 1),
+            "jvm_memory_max_mb": memory_max_mb(pid),
+            "rows": sum(row["requests"] for row in summary["requests"]),
+        }
+    storage.write(json.dumps(summary, indent=1).encode(), "summary.json")
+    return figures
+
+
+def memory_max_mb(pid: int | None) -> int:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return round(int(line.split()[1]) * 1024 / 1e6)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e6, help="about so many (default 1e6)")
+    parser.add_argument("--run", help="the --out of a small run to repeat")
+    parser.add_argument("--out", help="where the copies are, or are kept")
+    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        large = Storage(options.out or f"{folder}/large")
+        if not run_ids(large):
+            if not options.run:
+                progress("a small run")
+                make_small_run(f"{folder}/small")
+            progress(f"{options.rows:,.0f} rows")
+            write_copies(Storage(options.run or f"{folder}/small"), large, round(options.rows))
+        progress("summary")
+        print_line(
+            {
+                "measurement": "load summary",
+                "master": options.master,
+                "figures": measure(large, options.master),
+                "command": " ".join(["python -m benchmarks.load_summary", *sys.argv[1:]]),
+            }
+        )
+
+
+if __name__ == "__main__":
+    main()
