@@ -13,11 +13,12 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_request
 from protocol.errors import ErrorCode
 from protocol.json_view import decode_request_frame, error_name
+from protocol.pacing import may_pause
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
-from proxy.diff.placement import adopt_placement
+from proxy.diff.placement import adopt_brokers, adopt_coordinators, adopt_placement
 from proxy.diff.played_request import PlayedRequest, error_codes
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
@@ -51,6 +52,7 @@ _CHANGES_TOPICS = frozenset(
         ApiKey.ELECT_LEADERS,
     }
 )
+_PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.METADATA})
 _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -127,12 +129,30 @@ class Shadow:
             self.report.not_compared(compared.api, reason)
             return None
         self._note_changes(compared)
+        self._adopt(compared)
         request = decode_request_frame(compared.frame)
         if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
             self._keep_stored(request, compared)
         if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
         return our_frame(compared, with_our_ids(request, self.ids))
+
+    @may_pause
+    def _adopt(self, compared: PlayedRequest) -> None:
+        """Have our brokers lead and coordinate what the response of the real cluster says."""
+        cluster, response, now_ms = (
+            self.broker.cluster,
+            compared.real_response,
+            compared.answered_ms,
+        )
+        if response is None:
+            return
+        if compared.api_key is ApiKey.METADATA:
+            adopt_brokers(cluster, response, now_ms)
+        if compared.api_key in _PLACEMENT:
+            adopt_placement(cluster, response, self.ids, now_ms)
+        elif compared.api_key is ApiKey.FIND_COORDINATOR:
+            adopt_coordinators(cluster, compared.request, response, now_ms)
 
     def _not_ready(self, compared: PlayedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
@@ -267,9 +287,6 @@ class Shadow:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
         else:
             real, _ours = self.comparison.compare(compared, now_ms)
-            if compared.api_key is ApiKey.METADATA and compared.real_response is not None:
-                cluster = self.broker.cluster
-                adopt_placement(cluster, compared.real_response, self.ids, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
                 self._take_records(connection, compared, real)
         if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:

@@ -17,7 +17,7 @@ from broker.http_admin.state import Admin
 from broker.server.server import Server
 from client.resources import ConfigResource
 from protocol.configs import ResourceType
-from proxy.diff.placement import adopt_placement
+from proxy.diff.placement import adopt_brokers, adopt_placement, create_internal_topics
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import ShadowBroker
 from proxy.recorded_broker import recorded_texts
@@ -135,6 +135,8 @@ async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Se
     server.start()
     await load_snapshot(Admin(server, clock), world.snapshot, ())
     shadow = Shadow(ShadowBroker(cluster, server.dispatcher), release=recorded.release or "4.4")
+    create_internal_topics(cluster, world.metadata)
+    adopt_brokers(cluster, world.metadata, clock.now_ms())
     adopt_placement(cluster, world.metadata, shadow.ids, clock.now_ms())
     shadow.report.missing += world.missing
     for topic in world.snapshot.topics:
