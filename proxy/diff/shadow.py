@@ -52,7 +52,8 @@ _CHANGES_TOPICS = frozenset(
         ApiKey.ELECT_LEADERS,
     }
 )
-_PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.METADATA})
+_PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.FIND_COORDINATOR, ApiKey.METADATA})
+"""Their responses say who leads and coordinates."""
 _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -125,7 +126,7 @@ class Shadow:
         if compared.request is None:
             return compared.frame
         reason = self._not_ready(compared)
-        if reason is not None:
+        if reason is not None and compared.api_key is not ApiKey.INIT_PRODUCER_ID:
             self.report.not_compared(compared.api, reason)
             return None
         self._note_changes(compared)
@@ -140,19 +141,15 @@ class Shadow:
     @may_pause
     def _adopt(self, compared: PlayedRequest) -> None:
         """Have our brokers lead and coordinate what the response of the real cluster says."""
-        cluster, response, now_ms = (
-            self.broker.cluster,
-            compared.real_response,
-            compared.answered_ms,
-        )
-        if response is None:
+        if compared.api_key not in _PLACEMENT or compared.real_response is None:
+            return
+        cluster, response = self.broker.cluster, compared.real_response
+        if compared.api_key is ApiKey.FIND_COORDINATOR:
+            adopt_coordinators(cluster, compared.request, response, compared.answered_ms)
             return
         if compared.api_key is ApiKey.METADATA:
-            adopt_brokers(cluster, response, now_ms)
-        if compared.api_key in _PLACEMENT:
-            adopt_placement(cluster, response, self.ids, now_ms)
-        elif compared.api_key is ApiKey.FIND_COORDINATOR:
-            adopt_coordinators(cluster, compared.request, response, now_ms)
+            adopt_brokers(cluster, response, compared.answered_ms)
+        adopt_placement(cluster, response, self.ids, compared.answered_ms)
 
     def _not_ready(self, compared: PlayedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
@@ -283,8 +280,13 @@ class Shadow:
 
     def compare(self, connection: ShadowConnection, compared: PlayedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
+        reason = self._not_ready(compared)
         if compared.real is None:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
+        elif reason is not None:
+            # JoinGroup and SyncGroup may be played before the real response. InitProducerId is
+            # played in any case: it also aborts an open transaction, and then is sent again.
+            self.report.not_compared(compared.api, reason)
         else:
             real, _ours = self.comparison.compare(compared, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
