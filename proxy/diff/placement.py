@@ -54,14 +54,26 @@ def adopt_placement(cluster: Cluster, response: Any, ids: IdMap, now_ms: int) ->
     `response` is one to Metadata or DescribeTopicPartitions.
     """
     for described in response.topics:
-        topic = cluster.topics.get(described.name) if described.name else None
-        if described.error_code or topic is None:
+        if described.error_code or not described.name:
             continue
+        topic = cluster.topics.get(described.name)
         topic_id = getattr(described, "topic_id", None)
         if topic_id is not None and topic_id.int:
-            ids.pair("topic_id", str(topic_id), str(topic.topic_id))
+            ids.unpaired_topics[described.name] = str(topic_id)
+        if topic is None:
+            continue
         for found in described.partitions:
             _adopt(cluster, topic, found, now_ms)
+    pair_topics(cluster, ids)
+
+
+def pair_topics(cluster: Cluster, ids: IdMap) -> None:
+    """Pair the ids of topics that our broker has created by itself since, as for Kafka Streams."""
+    for name, real_id in list(ids.unpaired_topics.items()):
+        topic = cluster.topics.get(name)
+        if topic is not None:
+            ids.pair("topic_id", real_id, str(topic.topic_id))
+            del ids.unpaired_topics[name]
 
 
 @may_pause

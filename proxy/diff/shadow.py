@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+from broker.fetch.dead_letter_queue import TOPIC_SWITCH_KEY
 from broker.request.session import Session
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -18,7 +19,7 @@ from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_o
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
-from proxy.diff.placement import adopt_brokers, adopt_coordinators, adopt_placement
+from proxy.diff.placement import adopt_brokers, adopt_coordinators, adopt_placement, pair_topics
 from proxy.diff.played_request import PlayedRequest, error_codes
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
@@ -54,6 +55,7 @@ _CHANGES_TOPICS = frozenset(
 )
 _PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.FIND_COORDINATOR, ApiKey.METADATA})
 """Their responses say who leads and coordinates."""
+DEAD_LETTER_TIME = "each broker writes into a dead letter queue in its own time"
 _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -131,6 +133,7 @@ class Shadow:
             return None
         self._note_changes(compared)
         self._adopt(compared)
+        pair_topics(self.broker.cluster, self.ids)
         request = decode_request_frame(compared.frame)
         if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
             self._keep_stored(request, compared)
@@ -317,17 +320,30 @@ class Shadow:
                     if min(rows) <= one["first_offset"] <= max(rows)
                 )
 
-                def note(field: str, real: Any, ours: Any, place: str = f"{name}-{index}") -> None:
-                    path = f"records[].{field.partition('.')[2]}".rstrip(".")
-                    found = FieldDifference("Fetch", path, f"{place} {field}", real, ours)
-                    self.report.differs(compared, found)
-
+                note = self._note_of(compared, name, index)
                 end = self._recorded.get((name, index), (0, 0))[1]
                 size_bytes = sum(batch.get("batch_length", 0) for batch in batches)
                 found = FetchedRange(
                     name, index, level, rows, aborted, size_bytes, note, end, connection
                 )
                 self.ranges.add(found)
+
+    def _note_of(
+        self, compared: PlayedRequest, name: str, index: int
+    ) -> Callable[[str, Any, Any], None]:
+        """Return what notes a difference in the records of a partition."""
+        topic = self.broker.cluster.topics.get(name)
+        is_dead_letter_queue = topic is not None and topic.config[TOPIC_SWITCH_KEY]
+
+        def note(field: str, real: Any, ours: Any) -> None:
+            if is_dead_letter_queue and field.endswith(".timestamp"):
+                self.report.of("Fetch").allowed[DEAD_LETTER_TIME] += 1
+                return
+            path = f"records[].{field.partition('.')[2]}".rstrip(".")
+            place = f"{name}-{index} {field}"
+            self.report.differs(compared, FieldDifference("Fetch", path, place, real, ours))
+
+        return note
 
     def _recorded_rows(self, key: tuple[str, int], rows: Rows) -> Rows:
         """Return the rows that our log can have; of those before the start only the records.

@@ -8,6 +8,7 @@ from uuid import uuid4
 from broker.addresses import Address
 from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
+from broker.config.authorizer_settings import ALLOWS_WITHOUT_ACL, SUPER_USERS
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.keys import ConfigError
 from broker.http_admin.recorded_parts import RecordedCluster
@@ -27,6 +28,8 @@ from proxy.recording.world_admin import open_world_admin
 
 BYTES_MAX = 256 * 1024 * 1024
 """Of all records that are read at the start."""
+HIDDEN_KEYS = (SUPER_USERS, ALLOWS_WITHOUT_ACL)
+"""Settings of the authorizer, which DescribeConfigs of Apache Kafka returns without their value."""
 _PORT = 9092
 _OWN_PREFIXES = (
     "advertised.",
@@ -60,9 +63,14 @@ class RealWorld:
 
 
 def read_world(
-    bootstrap_servers: str, properties: Mapping[str, str], records_max: int | None
+    bootstrap_servers: str,
+    properties: Mapping[str, str],
+    records_max: int | None,
+    hidden: Mapping[str, str],
 ) -> RealWorld:
     """Read a cluster, with the last `records_max` records of each partition, or all; this blocks.
+
+    `hidden` has values of `HIDDEN_KEYS`, which no cluster shows.
 
     Raises:
         ClientError: it cannot be reached, or refuses to name its topics.
@@ -86,6 +94,12 @@ def read_world(
     config = {}
     if isinstance(described, list):
         config = {entry.name: entry.value for entry in described if entry.value is not None}
+        config |= hidden
+        missing += [
+            f"{entry.name}, which the cluster does not show: give it with -o"
+            for entry in described
+            if entry.name in HIDDEN_KEYS and entry.name not in hidden
+        ]
     else:
         missing.append(f"the configuration of the brokers: {described}")
     return RealWorld(snapshot, metadata, config, tuple(missing))

@@ -1,6 +1,7 @@
 """Our brokers have the leaders and epochs of the real cluster."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,6 +13,7 @@ from proxy.diff.placement import (
     adopt_coordinators,
     adopt_placement,
     create_internal_topics,
+    pair_topics,
 )
 from tests.proxy.diff.real_cluster import START_MS, Connection, broker_of
 
@@ -113,3 +115,18 @@ def test_internal_topics_are_there_if_the_real_cluster_has_them() -> None:
     topics = tuple(topic_class(error_code=0, name=n) for n in (GROUP_METADATA.name, "orders"))
     create_internal_topics(ours, metadata_of(1, topics=topics))
     assert [topic.name for topic in ours.topics.all()] == [GROUP_METADATA.name]
+
+
+def test_the_id_of_a_topic_is_paired_when_our_broker_has_the_topic() -> None:
+    ours, ids = broker_of(1000), IdMap()
+    topic_class = messages.MetadataResponse.MetadataResponseTopic
+    real_id = UUID(int=7)
+    described = topic_class(error_code=0, name="t", topic_id=real_id, partitions=[])
+    adopt_placement(ours.cluster, metadata_of(topics=(described,)), ids, START_MS)
+    assert ids.known_ours("topic_id", str(real_id)) is None
+    topics = [{"name": "t", "num_partitions": 1, "replication_factor": 1}]
+    Connection(ours).ask("CreateTopics", 7, topics=topics, timeout_ms=1000)
+    pair_topics(ours.cluster, ids)
+    created = ours.cluster.topics.get("t")
+    assert created is not None
+    assert ids.ours("topic_id", str(real_id)) == str(created.topic_id)
