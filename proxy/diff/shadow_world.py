@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from broker.config.keys import ConfigError
 from broker.http_admin.recorded_parts import RecordedCluster
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.snapshot_load import load_snapshot
+from broker.http_admin.snapshot_start import FirstSnapshot
 from broker.http_admin.state import Admin
 from broker.server.server import Server
 from client.resources import ConfigResource
@@ -21,7 +23,6 @@ from protocol.configs import ResourceType
 from proxy.diff.placement import adopt_brokers, adopt_placement, create_internal_topics
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import ShadowBroker
-from proxy.recorded_broker import recorded_texts
 from proxy.recording.recording import Recording, RecordingOptions
 from proxy.recording.scrubbing import UNSCRUBBED
 from proxy.recording.world_admin import open_world_admin
@@ -107,9 +108,8 @@ def read_world(
 
 def shadow_config(world: RealWorld) -> BrokerConfig:
     """Return a configuration with which our broker behaves like those of the cluster."""
-    cluster = world.snapshot.cluster or RecordedCluster()
     texts = {
-        **recorded_texts(cluster),
+        **FirstSnapshot(Path(), world.snapshot, ()).config,
         "producer.state.batches": "5",
         "journal.enable": "false",
     }
