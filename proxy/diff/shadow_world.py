@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +14,6 @@ from broker.config.keys import ConfigError
 from broker.http_admin.recorded_parts import RecordedCluster
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.snapshot_load import load_snapshot
-from broker.http_admin.snapshot_start import FirstSnapshot
 from broker.http_admin.state import Admin
 from broker.server.server import Server
 from client.resources import ConfigResource
@@ -108,8 +106,9 @@ def read_world(
 
 def shadow_config(world: RealWorld) -> BrokerConfig:
     """Return a configuration with which our broker behaves like those of the cluster."""
+    cluster = world.snapshot.cluster or RecordedCluster()
     texts = {
-        **FirstSnapshot(Path(), world.snapshot, ()).config,
+        **cluster.config,
         "producer.state.batches": "5",
         "journal.enable": "false",
     }
