@@ -188,6 +188,12 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="snapshot that is loaded before the first request, and by each reset: JSON, perhaps"
         " compressed by gzip (docs/admin.md)",
     )
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="with --snapshot: refuse the requests that the recording does not have"
+        " (docs/recorded-worlds.md)",
+    )
 
 
 def add_shared_arguments(command: argparse.ArgumentParser) -> None:
@@ -328,7 +334,9 @@ def serve_options(
     overrides += parsed.overrides
     if parsed.first_node_id is not None:
         overrides = [*overrides, f"node.id={parsed.first_node_id}"]
-    snapshot = read_snapshot(parsed.snapshot)
+    if parsed.strict and parsed.snapshot is None:
+        raise ConfigError("--strict needs --snapshot, a recording with requests")
+    snapshot = read_snapshot(parsed.snapshot, is_strict=parsed.strict)
     config = read_config(parsed.config, overrides, {} if snapshot is None else snapshot.config)
     return ServeOptions(
         host=parsed.host,

@@ -80,7 +80,7 @@ def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
 
 
 @may_pause
-def read_snapshot(path: Path | None) -> "FirstSnapshot | None":
+def read_snapshot(path: Path | None, *, is_strict: bool = False) -> "FirstSnapshot | None":
     """Return the snapshot of a JSON file, which gzip may have compressed; None without a file.
 
     Raises:
@@ -90,4 +90,4 @@ def read_snapshot(path: Path | None) -> "FirstSnapshot | None":
         return None
     from broker.http_admin import snapshot_start  # noqa: PLC0415 - see ADR 24
 
-    return snapshot_start.read_snapshot(path)
+    return snapshot_start.read_snapshot(path, is_strict=is_strict)

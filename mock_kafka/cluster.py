@@ -69,6 +69,7 @@ class MockKafka(ServedProcess, ClusterMethods):
         tls: bool = False,
         users: Mapping[str, str] | None = None,
         snapshot: Snapshot | None = None,
+        strict: bool = False,
         command: str | Sequence[str] | None = None,
     ) -> None:
         """Configure a cluster; `start` starts it.
@@ -102,6 +103,7 @@ class MockKafka(ServedProcess, ClusterMethods):
                 its cluster id unless `config` has one. With a recording of another cluster
                 (docs/recorded-worlds.md) the cluster has as many brokers, and is of the same
                 release; its access control lists need `acls`.
+            strict: refuse the requests that `snapshot`, a recording by a proxy, does not have.
             command: how to start `mock-kafka`, if it is installed in another environment, such as
                 `["/opt/mock-kafka/bin/mock-kafka"]`. By default the variable MOCK_KAFKA_COMMAND,
                 then this environment, then the PATH.
@@ -115,10 +117,8 @@ class MockKafka(ServedProcess, ClusterMethods):
         self.brokers = brokers
         self.tls = tls
         self.users = None if users is None else dict(users)
-        if users and "sasl.users" in self.config:
-            raise ValueError("users are given twice: remove users=, or sasl.users of config")
         if users:
-            self.config["sasl.users"] = sasl_users(users)
+            self._set_users(users)
         if audit:
             self.config["audit.enable"] = True
         if acls:
@@ -126,10 +126,14 @@ class MockKafka(ServedProcess, ClusterMethods):
         self.host, self.port = host, port
         self.log_level, self.admin_port = log_level, admin_port
         self.in_process = in_process
-        self.faults_at_start = faults
-        self.snapshot_at_start = snapshot
-        self.command = command
+        self.faults_at_start, self.command = faults, command
+        self.snapshot_at_start, self.is_strict = snapshot, strict
         self.aio = AsyncMethods(self)
+
+    def _set_users(self, users: Mapping[str, str]) -> None:
+        if "sasl.users" in self.config:
+            raise ValueError("users are given twice: remove users=, or sasl.users of config")
+        self.config["sasl.users"] = sasl_users(users)
 
     def __repr__(self) -> str:
         state = self._process.bootstrap_servers if self._process else "not started"
@@ -322,6 +326,8 @@ class MockKafka(ServedProcess, ClusterMethods):
         if self.snapshot_at_start is not None:
             snapshot_path = files.enter_context(snapshot_file(self.snapshot_at_start))
             arguments += ["--snapshot", str(snapshot_path)]
+        if self.is_strict:
+            arguments += ["--strict"]
         if self.config:
             texts = {key: config_text(value) for key, value in self.config.items()}
             arguments += ["--config", str(files.enter_context(config_file(texts)))]

@@ -148,7 +148,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     )
     use_variables(parser, environment)
     add_parent_argument(parser)
-    parser.set_defaults(brokers=1, first_node_id=None, snapshot=None)
+    parser.set_defaults(brokers=1, first_node_id=None, snapshot=None, strict=False)
     return parser
 
 
@@ -186,9 +186,10 @@ def main(
             terminate_when_stdin_closes()
         if parsed.quota:
             parsed.overrides.append(f"client.quotas={'; '.join(parsed.quota)}")
+        parsed.snapshot, parsed.strict = parsed.simulate, parsed.simulate is not None
         options = serve_options(parsed, environment)
         if parsed.simulate is not None:
-            _simulate(options, parsed.simulate)
+            run(serve(options))
             return 0
         properties = read_client_properties(parsed.to_config)
         start = partial(start_proxy, to=parsed.to, security=security_of(properties))
@@ -207,14 +208,6 @@ def main(
         print(f"mock-kafka proxy: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-@may_pause
-def _simulate(options: ServeOptions, path: Path) -> None:
-    """Serve a recorded world alone, until a signal."""
-    from proxy.simulate.serve import read_world, serve_simulation  # noqa: PLC0415 - see ADR 24
-
-    run(serve_simulation(options, read_world(path)))
 
 
 def _compare(

@@ -53,6 +53,11 @@ class QuotaRequest:
         return self.send(self.head + self.body)
 
     @may_pause
+    def send_changed(self, request: "messages.Message") -> DispatchResult:
+        """Send a changed message in place of the request."""
+        return self.send(self.head + codec.encode_message(request, self.context.api_version))
+
+    @may_pause
     def send_rest(
         self, request: "messages.Message", go_on: Callable[[Any], "messages.Message"]
     ) -> DispatchResult:
@@ -61,7 +66,6 @@ class QuotaRequest:
         `go_on` gets and returns a message.
         """
         context = self.context
-        frame = self.head + codec.encode_message(request, context.api_version)
 
         def answer(response: CompletedResponse) -> DispatchResult:
             if not isinstance(response, bytes):
@@ -69,7 +73,7 @@ class QuotaRequest:
             message = codec.decode_response(response, self.api_key, context.api_version)
             return self.response(go_on(message))
 
-        return follow_up(self.send(frame), answer)
+        return follow_up(self.send_changed(request), answer)
 
     @may_pause
     def ask(

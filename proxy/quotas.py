@@ -8,7 +8,9 @@ from protocol.api_keys import ApiKey
 from proxy.exchange import LOOKED_AT_APIS
 from proxy.quota_request import QuotaRequest
 
-TOPIC_CHANGES = frozenset({ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS})
+TOPIC_CHANGES = frozenset(
+    {ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.METADATA}
+)
 
 Handle = Callable[[QuotaRequest], DispatchResult]
 
@@ -43,4 +45,5 @@ def _topic_changes() -> Mapping[ApiKey, Handle]:
         ApiKey.CREATE_TOPICS: topic_quota.handle_create_topics,
         ApiKey.DELETE_TOPICS: topic_quota.handle_delete_topics,
         ApiKey.CREATE_PARTITIONS: topic_quota.handle_create_partitions,
+        ApiKey.METADATA: topic_quota.handle_metadata,
     }

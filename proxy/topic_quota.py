@@ -10,12 +10,15 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from broker.cluster.topics import INTERNAL_TOPICS
 from broker.errors import Refusal
 from broker.request.mutation_quota import MutationQuota
-from broker.responses import DispatchResult
-from protocol import messages
+from broker.responses import CompletedResponse, DispatchResult
+from protocol import codec, messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
+from proxy.follow_up import follow_up
 from proxy.quota_request import QuotaRequest
 
 _CREATE, _DELETE = messages.CreateTopicsResponse, messages.DeleteTopicsResponse
@@ -27,6 +30,8 @@ STRICT_VERSION_MIN = {
 """From these versions on clients know THROTTLING_QUOTA_EXCEEDED."""
 COUNTED_VERSION_MIN = 5
 """The first version of CreateTopics whose response has numbers of partitions."""
+AUTO_CREATION_CHOICE_VERSION_MIN = 4
+"""From this version on Metadata may say that it creates no topics."""
 TOPIC_STATES_VERSION_MIN = 6
 """From this version on DeleteTopics names topics by name or id."""
 METADATA_VERSION = 9
@@ -120,6 +125,75 @@ def _ask_plan(
     probe = request.decoded()
     probe.validate_only = True
     return request.ask(request.api_key, version, probe, partial(go_on, message))
+
+
+@may_pause
+def handle_metadata(request: QuotaRequest) -> DispatchResult:
+    """Charge for the topics that a Metadata request creates.
+
+    The cluster is asked without the permission to create topics first, and that is the response to
+    the client in any case: a topic that the request creates is in the next one. With the permission
+    only those topics are asked for that the quota leaves room for, as in
+    `broker.administration.automatic_topics`.
+
+    Raises:
+        DecodeError: the request is malformed.
+    """
+    version = request.context.api_version
+    message = request.decoded()
+    if (
+        version < AUTO_CREATION_CHOICE_VERSION_MIN
+        or not (message.allow_auto_topic_creation and message.topics)
+        or not request.cluster.config["auto.create.topics.enable"]
+        or not _has_limit(request)
+    ):
+        return request.pass_on()
+    message.allow_auto_topic_creation = False
+
+    def create_missing(frame: CompletedResponse) -> DispatchResult:
+        if not isinstance(frame, bytes):
+            return frame
+        response = codec.decode_response(frame, ApiKey.METADATA, version)
+        missing = [
+            topic.name
+            for topic in paced_elements(response.topics)
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name
+        ]
+        return _create_automatically(request, missing, frame) if missing else frame
+
+    return follow_up(request.send_changed(message), create_missing)
+
+
+@may_pause
+def _create_automatically(
+    request: QuotaRequest, missing: list[str], described: bytes
+) -> DispatchResult:
+    """Have the cluster create those topics that the quota leaves room for; return `described`."""
+    version = request.context.api_version
+    topic_class = messages.CreateTopicsRequest.CreatableTopic
+    planned = [
+        topic_class(name=name, num_partitions=-1, replication_factor=-1, assignments=[], configs=[])
+        for name in missing
+        if name not in INTERNAL_TOPICS
+    ]
+    probe = messages.CreateTopicsRequest(topics=planned, timeout_ms=1000, validate_only=True)
+
+    def charge(checked: Any) -> DispatchResult:
+        quota = MutationQuota(request.cluster, request.context, is_strict=True)
+        created = [name for name in missing if name in INTERNAL_TOPICS]
+        created += [
+            topic.name
+            for topic in paced_elements(checked.topics)
+            # -1 if the client may not describe configurations
+            if not topic.error_code and quota.charge(max(1, topic.num_partitions)) is None
+        ]
+        if not created:
+            return described
+        message = request.decoded()
+        message.topics = [topic for topic in message.topics if topic.name in created]
+        return request.ask(ApiKey.METADATA, version, message, lambda _created: described)
+
+    return request.ask(ApiKey.CREATE_TOPICS, COUNTED_VERSION_MIN, probe, charge)
 
 
 def _has_limit(request: QuotaRequest) -> bool:

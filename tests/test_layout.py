@@ -114,7 +114,6 @@ SHELLS = {
     "proxy/diff/serve.py",
     "proxy/diff/shadow_world.py",
     "proxy/recording/world_file.py",
-    "proxy/simulate/serve.py",
     "loadgen/load_run.py",
     "loadgen/clock.py",
     "loadgen/clock_offset.py",

@@ -290,7 +290,8 @@ class FaultDecision:
         """Add a rule that has just fired."""
         rule = state.rule
         self.matches.append(RuleMatch(state, state.fire_count))
-        self.descriptions.append(f"#{state.rule_id} {rule.describe()}")
+        reason = f": {rule.name}" if state.rule_id == HOOK_ID and rule.name else ""
+        self.descriptions.append(f"#{state.rule_id} {rule.describe()}{reason}")
         if rule.has_action(DecidingAction):
             self.deciding = rule
             self.view, self.selection = state.view, state.selection

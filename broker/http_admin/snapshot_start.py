@@ -26,6 +26,7 @@ from broker.http_admin.snapshot_load import (
     rules_of,
 )
 from broker.http_admin.state import Admin
+from broker.log import log
 from broker.server.server import Server
 from protocol.pacing import may_pause
 
@@ -39,6 +40,8 @@ class FirstSnapshot(msgspec.Struct, frozen=True):
     document: Snapshot
     rules: tuple[FaultRule, ...]
     """The fault rules of the document."""
+    is_strict: bool = False
+    """Whether requests are refused that the recording does not have."""
 
     @property
     def broker_count(self) -> int:
@@ -69,6 +72,8 @@ class FirstSnapshot(msgspec.Struct, frozen=True):
         admin = Admin(server, clock)
         document = self._loaded(admin.cluster)
         takes_id = _takes_id(admin.cluster)
+        if self.is_strict:
+            _refuse_others(server, document)
         try:
             await load_and_open(admin, document, self.rules or faults, takes_id=takes_id)
         except Problem as problem:
@@ -92,11 +97,12 @@ class FirstSnapshot(msgspec.Struct, frozen=True):
 
 
 @may_pause
-def read_snapshot(path: Path) -> FirstSnapshot:
+def read_snapshot(path: Path, *, is_strict: bool = False) -> FirstSnapshot:
     """Read a snapshot from a JSON file, which gzip may have compressed.
 
     Raises:
-        ConfigError: the file can't be read, or is not a valid document.
+        ConfigError: the file can't be read, is not a valid document, or has no requests although
+            the cluster is to be strict.
     """
     try:
         data = path.read_bytes()
@@ -106,13 +112,27 @@ def read_snapshot(path: Path) -> FirstSnapshot:
         if data.startswith(_GZIP):
             data = gzip.decompress(data)
         document = read_long_body(data, Snapshot, LONG_PARTS)
-        return FirstSnapshot(path, document, tuple(rules_of(document)))
+        if is_strict and not document.requests:
+            raise ConfigError(
+                f"{path} has no requests, so all would be refused: record it with `mock-kafka proxy"
+                " --to ... --record`, or load it without being strict"
+            )
+        return FirstSnapshot(path, document, tuple(rules_of(document)), is_strict)
     except Problem as problem:
         raise ConfigError(f"{path}: {_words(problem)}") from problem
     except (EOFError, OSError, zlib.error) as error:
         raise ConfigError(f"{path}: gzip: {error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not JSON: {error}") from error
+
+
+def _refuse_others(server: Server, document: Snapshot) -> None:
+    """Refuse from now on, also after each reset, the requests that a recording does not have."""
+    from broker.http_admin.strict_requests import StrictRequests  # noqa: PLC0415 - see ADR 24
+
+    faults = server.dispatcher.faults
+    faults.set_hook(StrictRequests(document.requests, faults.topic_name), is_lasting=True)
+    log.info("requests that were not recorded are refused", kinds=len(document.requests))
 
 
 def _takes_id(cluster: Cluster) -> bool:

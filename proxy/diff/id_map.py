@@ -17,6 +17,8 @@ class IdMap:
         self._ours: dict[tuple[str, Hashable, Any], Any] = {}
         self._real: dict[tuple[str, Hashable, Any], Any] = {}
         self._latest: dict[tuple[str, Hashable], tuple[int, int]] = {}
+        self.unpaired_topics: dict[str, str] = {}
+        """The real ids of topics that our broker did not have yet, by name."""
 
     def pair(self, kind: str, real: Any, ours: Any, scope: Hashable = "") -> None:
         """Have both ids stand for each other."""

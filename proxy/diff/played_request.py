@@ -76,10 +76,15 @@ class PlayedRequest:
         version = self.header.api_version
         return {} if self.request is None else as_values(self.request, version)
 
-    @cached_property
+    @property
     def real_response(self) -> Any:
         """The decoded response of the real cluster; None if it is malformed or there is none."""
-        return None if self.real is None else self._decoded(self.real)
+        return None if self.real is None else self._decoded_real
+
+    @cached_property
+    def _decoded_real(self) -> Any:
+        assert self.real is not None
+        return self._decoded(self.real)
 
     @property
     def has_response(self) -> bool:

@@ -15,7 +15,7 @@ from client.errors import ClientError
 from client.tools.session import ToolError
 from proxy.diff.report import Report
 from proxy.diff.report_page import page_of
-from proxy.diff.shadow_world import read_world, start_shadow
+from proxy.diff.shadow_world import HIDDEN_KEYS, read_world, start_shadow
 from proxy.diff.watcher import Watcher
 from proxy.server import ProxyServer
 
@@ -41,8 +41,10 @@ async def serve_and_compare(
         ConfigError: the configuration of the listeners is invalid.
     """
     servers = ",".join(map(str, to))
+    overrides = options.config.overrides
+    hidden = {name: overrides[name] for name in HIDDEN_KEYS if name in overrides}
     try:
-        world = await asyncio.to_thread(read_world, servers, properties, records_max)
+        world = await asyncio.to_thread(read_world, servers, properties, records_max, hidden)
     except (ClientError, ToolError) as error:
         raise StartError(f"--diff: cannot read the cluster: {error}") from error
     for line in world.missing:

@@ -8,17 +8,19 @@ from itertools import count
 from typing import Any, Protocol
 from uuid import UUID
 
+from broker.fetch.dead_letter_queue import TOPIC_SWITCH_KEY
 from broker.request.session import Session
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_request
 from protocol.errors import ErrorCode
 from protocol.json_view import decode_request_frame, error_name
+from protocol.pacing import may_pause
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
-from proxy.diff.placement import adopt_placement
+from proxy.diff.placement import adopt_brokers, adopt_coordinators, adopt_placement, pair_topics
 from proxy.diff.played_request import PlayedRequest, error_codes
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
@@ -51,6 +53,9 @@ _CHANGES_TOPICS = frozenset(
         ApiKey.ELECT_LEADERS,
     }
 )
+_PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.FIND_COORDINATOR, ApiKey.METADATA})
+"""Their responses say who leads and coordinates."""
+DEAD_LETTER_TIME = "each broker writes into a dead letter queue in its own time"
 _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
@@ -128,16 +133,31 @@ class Shadow:
         if compared.request is None:
             return compared.frame
         reason = self._not_ready(compared)
-        if reason is not None:
+        if reason is not None and compared.api_key is not ApiKey.INIT_PRODUCER_ID:
             self.report.not_compared(compared.api, reason)
             return None
         self._note_changes(compared)
+        self._adopt(compared)
+        pair_topics(self.broker.cluster, self.ids)
         request = decode_request_frame(compared.frame)
         if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
             self._keep_stored(request, compared)
         if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
         return compared.frame_of(with_our_ids(request, self.ids))
+
+    @may_pause
+    def _adopt(self, compared: PlayedRequest) -> None:
+        """Have our brokers lead and coordinate what the response of the real cluster says."""
+        if compared.api_key not in _PLACEMENT or compared.real_response is None:
+            return
+        cluster, response = self.broker.cluster, compared.real_response
+        if compared.api_key is ApiKey.FIND_COORDINATOR:
+            adopt_coordinators(cluster, compared.request, response, compared.answered_ms)
+            return
+        if compared.api_key is ApiKey.METADATA:
+            adopt_brokers(cluster, response, compared.answered_ms)
+        adopt_placement(cluster, response, self.ids, compared.answered_ms)
 
     def _not_ready(self, compared: PlayedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
@@ -266,13 +286,15 @@ class Shadow:
 
     def compare(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
+        reason = self._not_ready(compared)
         if compared.real is None:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
+        elif reason is not None:
+            # JoinGroup and SyncGroup may be played before the real response. InitProducerId is
+            # played in any case: it also aborts an open transaction, and then is sent again.
+            self.report.not_compared(compared.api, reason)
         else:
             real, _ours = self.comparison.compare(compared, now_ms)
-            if compared.api_key is ApiKey.METADATA and compared.real_response is not None:
-                cluster = self.broker.cluster
-                adopt_placement(cluster, compared.real_response, self.ids, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
                 self._take_records(connection, compared, real)
         if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
@@ -301,17 +323,30 @@ class Shadow:
                     if min(rows) <= one["first_offset"] <= max(rows)
                 )
 
-                def note(field: str, real: Any, ours: Any, place: str = f"{name}-{index}") -> None:
-                    path = f"records[].{field.partition('.')[2]}".rstrip(".")
-                    found = FieldDifference("Fetch", path, f"{place} {field}", real, ours)
-                    self.report.differs(compared, found)
-
+                note = self._note_of(compared, name, index)
                 end = self._recorded.get((name, index), (0, 0))[1]
                 size_bytes = sum(batch.get("batch_length", 0) for batch in batches)
                 found = FetchedRange(
                     name, index, level, rows, aborted, size_bytes, note, end, connection
                 )
                 self.ranges.add(found)
+
+    def _note_of(
+        self, compared: PlayedRequest, name: str, index: int
+    ) -> Callable[[str, Any, Any], None]:
+        """Return what notes a difference in the records of a partition."""
+        topic = self.broker.cluster.topics.get(name)
+        is_dead_letter_queue = topic is not None and topic.config[TOPIC_SWITCH_KEY]
+
+        def note(field: str, real: Any, ours: Any) -> None:
+            if is_dead_letter_queue and field.endswith(".timestamp"):
+                self.report.of("Fetch").allowed[DEAD_LETTER_TIME] += 1
+                return
+            path = f"records[].{field.partition('.')[2]}".rstrip(".")
+            place = f"{name}-{index} {field}"
+            self.report.differs(compared, FieldDifference("Fetch", path, place, real, ours))
+
+        return note
 
     def _recorded_rows(self, key: tuple[str, int], rows: Rows) -> Rows:
         """Return the rows that our log can have; of those before the start only the records.

@@ -8,6 +8,7 @@ from uuid import uuid4
 from broker.addresses import Address
 from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
+from broker.config.authorizer_settings import ALLOWS_WITHOUT_ACL, SUPER_USERS
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.keys import ConfigError
 from broker.http_admin.recorded_parts import RecordedCluster
@@ -17,7 +18,7 @@ from broker.http_admin.state import Admin
 from broker.server.server import Server
 from client.resources import ConfigResource
 from protocol.configs import ResourceType
-from proxy.diff.placement import adopt_placement
+from proxy.diff.placement import adopt_brokers, adopt_placement, create_internal_topics
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import ShadowBroker
 from proxy.recording.recording import Recording, RecordingOptions
@@ -26,6 +27,8 @@ from proxy.recording.world_admin import open_world_admin
 
 BYTES_MAX = 256 * 1024 * 1024
 """Of all records that are read at the start."""
+HIDDEN_KEYS = (SUPER_USERS, ALLOWS_WITHOUT_ACL)
+"""Settings of the authorizer, which DescribeConfigs of Apache Kafka returns without their value."""
 _PORT = 9092
 _OWN_PREFIXES = (
     "advertised.",
@@ -59,9 +62,14 @@ class RealWorld:
 
 
 def read_world(
-    bootstrap_servers: str, properties: Mapping[str, str], records_max: int | None
+    bootstrap_servers: str,
+    properties: Mapping[str, str],
+    records_max: int | None,
+    hidden: Mapping[str, str],
 ) -> RealWorld:
     """Read a cluster, with the last `records_max` records of each partition, or all; this blocks.
+
+    `hidden` has values of `HIDDEN_KEYS`, which no cluster shows.
 
     Raises:
         ClientError: it cannot be reached, or refuses to name its topics.
@@ -85,6 +93,12 @@ def read_world(
     config = {}
     if isinstance(described, list):
         config = {entry.name: entry.value for entry in described if entry.value is not None}
+        config |= hidden
+        missing += [
+            f"{entry.name}, which the cluster does not show: give it with -o"
+            for entry in described
+            if entry.name in HIDDEN_KEYS and entry.name not in hidden
+        ]
     else:
         missing.append(f"the configuration of the brokers: {described}")
     return RealWorld(snapshot, metadata, config, tuple(missing))
@@ -134,6 +148,8 @@ async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Se
     server.start()
     await load_snapshot(Admin(server, clock), world.snapshot, ())
     shadow = Shadow(ShadowBroker(cluster, server.dispatcher), release=recorded.release or "4.4")
+    create_internal_topics(cluster, world.metadata)
+    adopt_brokers(cluster, world.metadata, clock.now_ms())
     adopt_placement(cluster, world.metadata, shadow.ids, clock.now_ms())
     shadow.report.missing += world.missing
     for topic in world.snapshot.topics:

@@ -40,6 +40,11 @@ TIMING_RULES: tuple[TimingRule, ...] = (
         TimingRule(api, "*error_code", "a rebalance begins or ends earlier in one", _in_rebalance)
         for api in ("Heartbeat", "JoinGroup", "OffsetCommit", "SyncGroup", "TxnOffsetCommit")
     ),
+    TimingRule(
+        "Produce",
+        "*log_start_offset",
+        "retention and DeleteRecords move the start of a log before or after the request",
+    ),
     *(
         TimingRule(api, "*", "a coordinator assigns partitions in a later heartbeat")
         for api in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")

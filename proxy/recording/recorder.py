@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from broker.http_admin.asked_requests import AskedRequests, asked_of
 from protocol.errors import ErrorCode
 from protocol.records import Record
 from protocol.request_targets import TopicNames, name_of_topic
-from proxy.recording.asked_requests import AskedRequests, asked_of
 from proxy.recording.fetched_records import (
     FoundBatch,
     Marker,

@@ -54,3 +54,20 @@ class Feed:
             self.word_counts.update(f"{word}@{window_ms}" for word in words)
         self._count += count
         assert self._producer.flush(TIMEOUT_S) == 0
+
+    def wait_until_counted(self, servers: str, topic: str, partition_count: int) -> None:
+        """Read an application's results until each word has been counted."""
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": servers, "group.id": "unused", "enable.auto.commit": False}
+        )
+        partitions = range(partition_count)
+        consumer.assign([confluent_kafka.TopicPartition(topic, index, 0) for index in partitions])
+        left = dict(self.word_counts)
+        while left:
+            result = consumer.poll(TIMEOUT_S)
+            assert result is not None, f"not counted: {left}"
+            assert result.error() is None
+            key = (result.key() or b"").decode()
+            if key in left and int(result.value() or 0) >= left[key]:
+                del left[key]
+        consumer.close()

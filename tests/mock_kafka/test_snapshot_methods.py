@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer
 
 from mock_kafka import ControlError, MockKafka, StartError
@@ -42,6 +43,32 @@ def test_a_cluster_starts_with_a_snapshot_and_a_reset_restores_it(tmp_path: Path
         assert [record.offset for record in kafka.records("orders")] == [2, 3, 6]
         assert kafka.committed("billing") == {("orders", 0): 3}
         assert [fault.rule for fault in kafka.faults()] == SETUP["faults"]
+
+
+def test_a_strict_cluster_refuses_what_was_not_recorded_also_after_a_reset() -> None:
+    recorded = [
+        {"api": "Metadata", "version": version, "user": "User:ANONYMOUS", "topics": ["orders"]}
+        for version in range(14)
+    ]
+    with MockKafka(snapshot={**SETUP, "requests": recorded}, strict=True) as kafka:
+        for _ in range(2):
+            admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+            assert "orders" in admin.list_topics("orders", timeout=30).topics
+            (refused,) = admin.create_topics([NewTopic("payments", 1)]).values()
+            with pytest.raises(KafkaException, match="not recorded"):
+                refused.result(30)
+            (request,) = kafka.requests(api="CreateTopics")
+            assert "not recorded: CreateTopics" in (request.fault or "")
+            assert "The nearest one is Metadata" in (request.fault or "")
+            kafka.reset()
+            assert len(kafka.records("orders")) == 3
+
+
+def test_a_strict_cluster_needs_a_recording_with_requests() -> None:
+    with pytest.raises(StartError, match="has no requests"):
+        MockKafka(snapshot=SETUP, strict=True).start()
+    with pytest.raises(StartError, match="--strict needs --snapshot"):
+        MockKafka(strict=True).start()
 
 
 def test_a_cluster_may_start_with_rules_that_act_at_once_and_load_them_if_told_so() -> None:

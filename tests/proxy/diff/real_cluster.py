@@ -36,20 +36,23 @@ class FaultyBroker(ShadowBroker):
     faults: FaultTable
 
 
-def broker_of(first_id: int, config: dict[str, str] | None = None) -> FaultyBroker:
-    """Return a cluster of one broker, whose random ids count from a number."""
+def broker_of(
+    first_id: int, config: dict[str, str] | None = None, broker_count: int = 1
+) -> FaultyBroker:
+    """Return a cluster, by default of one broker, whose random ids count from a number."""
     ids = count(first_id)
     cluster = Cluster(
         BrokerConfig.from_overrides({**_CONFIG, **(config or {})}),
-        1,
+        broker_count,
         cluster_id="cluster",
         new_uuid=lambda: UUID(int=next(ids)),
     )
-    cluster.brokers[1].host, cluster.brokers[1].port = "kafka", 9092
+    for broker in cluster.brokers.values():
+        broker.host, broker.port = "kafka", 9092
     dispatcher = Dispatcher(cluster, _raise)
-    broker = FaultyBroker(cluster, dispatcher)
-    broker.faults = dispatcher.faults
-    return broker
+    faulty = FaultyBroker(cluster, dispatcher)
+    faulty.faults = dispatcher.faults
+    return faulty
 
 
 class Connection:

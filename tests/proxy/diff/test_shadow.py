@@ -122,6 +122,26 @@ def test_what_the_cluster_could_not_do_yet_is_not_played() -> None:
     assert both.shadow.broker.log_end_offset(TOPIC, 0) == 1
 
 
+def test_an_open_transaction_is_aborted_by_the_init_that_the_client_repeats() -> None:
+    both = with_topic()
+    first, second = both.client(), both.client()
+    init = {"transactional_id": "payments", "transaction_timeout_ms": 60_000}
+    init |= {"producer_id": -1, "producer_epoch": -1}
+    first.ask("FindCoordinator", 2, key="payments", key_type=1)
+    opened = first.ask("InitProducerId", 4, **init)
+    first.ask(
+        "AddPartitionsToTxn", 3, v3_and_below_transactional_id="payments",
+        v3_and_below_producer_id=opened["producer_id"],
+        v3_and_below_producer_epoch=opened["producer_epoch"],
+        v3_and_below_topics=[{"name": TOPIC, "partitions": [0]}],
+    )  # fmt: skip
+    codes = [second.ask("InitProducerId", 4, **init)["error_code"] for _ in range(2)]
+    assert codes == [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NONE]
+    report = both.end()
+    assert report.verdict == SAME
+    assert report.of("InitProducerId").same == 2
+
+
 def test_batches_of_two_connections_are_stored_in_the_order_of_the_cluster() -> None:
     both = with_topic()
     first, second = both.client(), both.client()

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from broker.http_admin.asked_requests import ENTRIES_MAX
 from broker.http_admin.recorded_parts import AskedRequest
 from client.errors import UnreachableError
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
-from proxy.recording.asked_requests import ENTRIES_MAX
 from proxy.recording.recording import Recording, RecordingOptions, summary_of
 from proxy.recording.scrubbing import NO_RECORDS, UNSCRUBBED, Drop, RecordScrubber, Scrubbing
 from tests.batches import make_batch

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker.http_admin.recorded_parts import AskedRequest
+from broker.http_admin.strict_requests import StrictRequests, message_patch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from proxy.simulate.strict_requests import StrictRequests, message_patch
 from tests.proxy.diff.real_cluster import Connection, FaultyBroker, broker_of
 
 USER = "User:ANONYMOUS"

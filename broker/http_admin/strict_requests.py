@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.faults.rule import FaultRule
+from broker.http_admin.asked_requests import asked_of
 from broker.http_admin.recorded_parts import AskedRequest
 from broker.log import log
 from broker.request.context import RequestContext
@@ -17,8 +18,8 @@ from broker.request.near_misses import Comparison, Difference, nearest, was
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 from protocol.request_targets import TopicNames
-from proxy.recording.asked_requests import asked_of
 
 _ALWAYS = frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_AUTHENTICATE, ApiKey.SASL_HANDSHAKE})
 """What every connection begins with."""
@@ -51,6 +52,7 @@ class StrictRequests:
                 getattr(named, name).update(getattr(entry, name))
         self._noted: set[str] = set()
 
+    @may_pause
     def __call__(self, context: RequestContext, request: Any) -> FaultRule | None:
         """Return the rule that refuses a request, or None for a recorded one."""
         api_key = ApiKey(context.api_key)
@@ -63,7 +65,8 @@ class StrictRequests:
             return None
         text = f"This request was not recorded: {unrecorded}. {self._nearest_text(kind)}"
         self._log(context, text)
-        fields: dict[str, Any] = {"api": kind.api, "error": error_of(kind, unrecorded).name}
+        error = error_of(kind, unrecorded).name
+        fields: dict[str, Any] = {"name": text, "api": kind.api, "error": error}
         patch = message_patch(api_key, context.api_version, text)
         return FaultRule.from_json({**fields, "response": patch} if patch else fields)
 
@@ -78,6 +81,7 @@ class StrictRequests:
                 return f"{name.removesuffix('s').replace('_', ' ')} {', '.join(new)}"
         return None
 
+    @may_pause
     def _nearest_text(self, kind: AskedRequest) -> str:
         """Return which recorded request comes nearest, and how it differs."""
         found = nearest(

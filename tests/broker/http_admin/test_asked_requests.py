@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
+from broker.http_admin import asked_requests
+from broker.http_admin.asked_requests import AskedRequests, asked_of
 from broker.http_admin.recorded_parts import AskedRequest
 from protocol import acls, configs, messages
 from protocol.api_keys import ApiKey
-from proxy.recording import asked_requests
-from proxy.recording.asked_requests import AskedRequests, asked_of
 
 TOPIC_ID = UUID(int=3)
 
