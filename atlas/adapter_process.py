@@ -60,6 +60,8 @@ class AdapterProcess:
             self._close_log()
             raise AdapterError(f"{' '.join(command)} was not ready: {log}")
         self.ready: Mapping[str, Any] = ready
+        self.last_number = 0
+        """The number of the last command: no two commands of a process have the same."""
 
     @property
     def is_running(self) -> bool:
@@ -81,6 +83,7 @@ class AdapterProcess:
 
     def write(self, command: Mapping[str, Any]) -> None:
         """Send a command; do nothing if the process has ended, which `next_event` shows."""
+        self.last_number = command["n"]
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(command).encode() + b"\n")

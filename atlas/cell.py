@@ -19,12 +19,14 @@ ESSENTIAL = frozenset(
     {
         "acks",
         "assignor",
+        "auto_offset_reset",
         "compression",
         "group_protocol",
         "instance_id",
         "isolation",
         "security",
         "token_auth",
+        "transaction_timeout_ms",
         "transactional_id",
     }
 )

@@ -4,6 +4,7 @@ It never believes the client alone. Names of what consumers see are those of Jep
 (`unseen`, `poll-skip`, `nonmonotonic-poll`) and of Adya's G1a (`aborted_read`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ SEVERITY = (
 """The worst first; the verdict is the worst that was found."""
 WRITTEN_BY_LANE = frozenset({AFTER, REBALANCED})
 _SAMPLES_MAX = 5
+_PADDING = re.compile(r"\.{4,}")
+"""Workloads fill values up to `value_bytes` with dots."""
 _ENDS = {"commit_transaction", "abort_transaction"}
 
 
@@ -82,7 +85,8 @@ def _worst(found: Iterable[tuple[str, str]]) -> DataVerdict:
         details = [detail for detail in by_kind[kind] if detail]
         if kind not in {"kept", "none"}:
             more = f" and {len(details) - _SAMPLES_MAX} more" * (len(details) > _SAMPLES_MAX)
-            reasons.append(f"{kind}: {', '.join(details[:_SAMPLES_MAX])}{more}")
+            samples = _PADDING.sub("...", ", ".join(details[:_SAMPLES_MAX]))
+            reasons.append(f"{kind}: {samples}{more}")
     return DataVerdict(kinds[0] if kinds else "none", tuple(reasons))
 
 

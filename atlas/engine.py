@@ -28,6 +28,7 @@ from atlas.rows import (
 from atlas.situation import load_situation
 from client import clock
 from loadgen.storage import Storage, StorageError
+from mock_kafka import StartError
 from mock_kafka.control import ControlError
 from scenarios.maven import CannotRunError
 
@@ -140,7 +141,7 @@ def _run(lanes: Lanes, planned: Mapping[str, Any]) -> tuple[Row, list[Row]] | st
     try:
         with lanes.lane(planned["client"]) as lane:
             result = lane.run(experiment)
-    except CannotRunError as error:
+    except (CannotRunError, StartError) as error:
         return f"{planned['client']} can't run on {platform.node()}: {error}"
     except (AdapterError, ControlError) as error:
         return crashed_row(planned, f"{type(error).__name__}: {error}", started_ms), []

@@ -58,6 +58,7 @@ class Lane:
             CannotRunError: the client can't run here.
             AdapterError: its adapter did not start.
             ControlError: the cluster refuses the situation.
+            StartError: the cluster does not start.
             KeyError: there is no such workload.
         """
         situation = experiment.situation

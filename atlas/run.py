@@ -62,6 +62,8 @@ class Run(ABC):
         self._commands: list[Command] = []
         self._deliveries: list[Delivery] = []
         self._marks = Marks()
+        self._number_before = adapter.last_number
+        """The number of the last command that is not of this experiment."""
         self._offset_ms = 0.0
         self._last_ended_ms = 0.0
         self.is_lost = False
@@ -78,6 +80,7 @@ class Run(ABC):
         arguments = {"bootstrap": self._bootstrap_servers, "experiment": name}
         self._ask(Step("begin", arguments, "close", _BEGIN_MS))
         self._commands.clear()
+        self._number_before = self.adapter.last_number
         self._last_ended_ms = 0.0
         self.began_ms = clock.now_ms()
         self._watch()
@@ -135,12 +138,13 @@ class Run(ABC):
         limit_end_ms = self.began_ms + self._healing_ms + self._experiment.limit_s * 1000
         left_ms = limit_end_ms - begun
         give_up_ms = begun + min(limit_ms, left_ms)
-        self.adapter.write({"n": number, "command": step.name, **step.arguments})
+        sent_number = self._number_before + number
+        self.adapter.write({"n": sent_number, "command": step.name, **step.arguments})
         while (wait_ms := give_up_ms - clock.now_ms()) > 0:
             event = self.adapter.next_event(wait_ms / 1000)
             if event is None:
                 break
-            if event.get("n") == number:
+            if event.get("n") == sent_number:
                 if step.name == "begin":
                     self._offset_ms = float(event["at_ms"])
                 command = _ended(command, event, max(self._at_ms(event), sent_ms))
@@ -168,13 +172,17 @@ class Run(ABC):
         return float(event["at_ms"]) - self._offset_ms
 
     def _take(self, event: Mapping[str, Any]) -> None:
-        """Keep what a client reports of a record."""
-        if "send" not in event:
+        """Keep what a client reports of a record of this experiment.
+
+        A client that was forgotten may report one of an experiment before it.
+        """
+        number = event.get("send", 0) - self._number_before
+        if number <= 0:
             return
         is_delivered = event["event"] == "delivered"
         self._deliveries.append(
             Delivery(
-                event["send"],
+                number,
                 self._at_ms(event),
                 event.get("offset"),
                 event.get("error"),
@@ -182,7 +190,7 @@ class Run(ABC):
                 event.get("message"),
             )
         )
-        self.session.delivered.setdefault(event["send"], is_delivered)
+        self.session.delivered.setdefault(number, is_delivered)
 
     # What was seen -----------------------------------------------------------------------------
 

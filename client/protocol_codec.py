@@ -10,7 +10,7 @@ from struct import Struct
 from types import MappingProxyType
 from typing import NamedTuple
 
-from client.errors import ConnectionLostError, UnsupportedVersionError
+from client.errors import ConnectionLostError, UnsupportedVersionError, error_name
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
@@ -53,6 +53,8 @@ class ProtocolCodec:
         self._correlation_id = 0
         self._in_flight: deque[tuple[int, ApiKey, int]] = deque()
         self._broker_versions: dict[int, tuple[int, int]] = {}
+        self._api_versions_version = 0
+        """The version of the last ApiVersions request."""
         self.features = NO_FEATURES
         """The features of the ApiVersions response."""
 
@@ -65,27 +67,32 @@ class ProtocolCodec:
         request = messages.ApiVersionsRequest(
             client_software_name=SOFTWARE_NAME, client_software_version="1"
         )
-        version = max(low, min(_API_VERSIONS_MAX, version_max))
-        return self._frame(ApiKey.API_VERSIONS, version, request)
+        self._api_versions_version = max(low, min(_API_VERSIONS_MAX, version_max))
+        return self._frame(ApiKey.API_VERSIONS, self._api_versions_version, request)
 
     def on_api_versions(self, response: "messages.Message") -> bytes | None:
         """Store the broker's versions; return another request if the first was too new.
 
+        Sources: `NetworkClient.handleApiVersionsResponse`, KIP-511.
+
         Raises:
-            UnsupportedVersionError: the broker responded with another error.
+            ConnectionLostError: the broker responded with another error; close the connection, and
+                open one again after the reconnect backoff.
         """
         assert isinstance(response, messages.ApiVersionsResponse)
         error_code = response.error_code
-        # A broker refuses a version above its own in version 0, with those it knows: KIP-511.
-        is_too_new = error_code == ErrorCode.UNSUPPORTED_VERSION and response.version == 0
+        refused_version = self._api_versions_version
+        is_too_new = error_code == ErrorCode.UNSUPPORTED_VERSION and refused_version > 0
         if error_code != ErrorCode.NONE and not is_too_new:
-            raise UnsupportedVersionError(f"ApiVersions: error code {error_code}")
+            raise ConnectionLostError(f"ApiVersions: {error_name(error_code)}")
         versions = {
             api_key.api_key: (api_key.min_version, api_key.max_version)
             for api_key in response.api_keys
         }
         if is_too_new:
-            return self.api_versions_request(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
+            # A broker of Kafka 2.4 or newer says in its refusal which versions it knows.
+            known_max = versions.get(ApiKey.API_VERSIONS, (0, 0))[1]
+            return self.api_versions_request(min(known_max, refused_version - 1))
         self._broker_versions = versions
         self.features = FinalizedFeatures(
             response.finalized_features_epoch,

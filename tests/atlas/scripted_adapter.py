@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 
 from atlas.adapters.adapter import Adapter, Failure, UnansweredError, main
 
@@ -15,6 +16,8 @@ class ScriptedAdapter(Adapter):
     client = "scripted"
     version = "1.0"
     supports = ("producer",)
+    late: Sequence[int] = ()
+    """The records whose outcome is reported once more, after the next one was sent."""
 
     def producer(self, id: str, settings: dict[str, object]) -> dict[str, object]:
         self.handles[id] = socket.create_connection(self._address())
@@ -28,7 +31,10 @@ class ScriptedAdapter(Adapter):
 
     def send(self, number: int, value: str, **_others: object) -> None:
         action = self.action
-        if value == "after" or action == "deliver":
+        for earlier in self.late:
+            self.undelivered(earlier, Failure("TooLate", "it is"))
+        self.late = [number] if action == "late" else []
+        if value == "after" or action in {"deliver", "late"}:
             self.delivered(number, 7)
         elif action == "refuse":
             self.undelivered(number, Failure("TooBad", "it is", "fatal"))

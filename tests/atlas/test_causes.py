@@ -10,8 +10,6 @@ from atlas.situation import situation_ids
 
 RUN = Path(__file__).parents[2] / "docs" / "atlas" / "2026-11-30.json"
 CELLS = json.loads(RUN.read_text(encoding="utf-8"))
-UNKNOWN_MAX = 139
-"""Red cells of the published run whose cause nobody has found yet: fewer is better."""
 
 
 @pytest.mark.parametrize("cause", causes(), ids=lambda cause: cause.id)
@@ -27,10 +25,9 @@ def test_each_cause_is_of_a_cell_of_the_published_run(cause: Cause) -> None:
     assert all(matching(situation_ids(), pattern) for pattern in cause.situations)
 
 
-def test_most_red_cells_of_the_published_run_have_a_cause() -> None:
+def test_each_red_cell_of_the_published_run_has_a_cause() -> None:
     red = [(c, s, cell) for c, of in CELLS.items() for s, cell in of.items() if cell in RED]
-    unknown = [one for one in red if cause_of(*one) is None]
-    assert len(unknown) <= UNKNOWN_MAX, unknown
+    assert [one for one in red if cause_of(*one) is None] == []
 
 
 def test_a_cell_that_is_as_expected_has_no_cause() -> None:

@@ -126,6 +126,8 @@ def test_a_command_that_the_library_lacks_is_unsupported() -> None:
     ("setting", "found"),
     [
         ("transactional_id", "unsupported"),
+        ("transaction_timeout_ms", "unsupported"),
+        ("auto_offset_reset", "unsupported"),
         ("delivery_timeout_ms", "unsupported"),
         ("metadata_max_age_ms", "as_expected"),
     ],

@@ -41,6 +41,12 @@ def test_a_record_that_was_reported_and_is_not_stored_is_lost_silently() -> None
     assert verdict.reasons == ("lost_silently: '1' was reported as delivered",)
 
 
+def test_a_reason_leaves_out_the_dots_that_fill_a_value() -> None:
+    observation = seen([send(1, "0" + "." * 16_000)], [delivered(1)], [])
+    [reason] = data_verdict(observation, workload="produce").reasons
+    assert reason == "lost_silently: '0...' was reported as delivered"
+
+
 def test_a_record_whose_retention_time_is_over_is_not_lost() -> None:
     observation = seen([send(1, "0")], [Delivery(1, 10.0, offset=4)])
     for log_start, data in ((4, "lost_silently"), (5, "kept")):

@@ -13,6 +13,7 @@ from atlas.engine import run_matrix, run_task
 from atlas.experiment import Experiment, Manners, Observation, Result
 from atlas.rows import EXPERIMENTS, REQUESTS
 from loadgen.storage import Storage, StorageError
+from mock_kafka import StartError
 from scenarios.maven import CannotRunError
 from tests.atlas.run_folder import OBSERVATION, SITUATION
 
@@ -26,6 +27,8 @@ class FakeLane:
             raise AdapterError("it was not ready")
         if self._client == "absent":
             raise CannotRunError("go is not here")
+        if self._client == "late":
+            raise StartError("the broker said nothing for 15.0 s")
         observation = OBSERVATION if experiment.seed == 1 else Observation()
         manners = Manners(0, None, None, "success", None, None, "cleanly", True, 1.0)
         return Result(experiment, "1.0", "differs", (), "kept", manners, observation, "", 5, 6)
@@ -96,17 +99,22 @@ def test_a_task_that_has_written_its_rows_runs_nothing_again(
 
 
 @pytest.mark.usefixtures("lent")
-def test_an_experiment_that_this_machine_can_not_run_has_no_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("client", "text"), [("absent", "go is not here"), ("late", "the broker said nothing")]
+)
+def test_an_experiment_that_this_machine_can_not_run_has_no_row(
+    client: str, text: str, tmp_path: Path
+) -> None:
     storage = Storage(str(tmp_path))
-    experiments = [planned("absent", 1), planned("kafka-python", 1), planned("kafka-python", 2)]
+    experiments = [planned(client, 1), planned("kafka-python", 1), planned("kafka-python", 2)]
     ran, [why] = run_task(experiments, storage, 4)
     assert ran == 2
-    assert why.startswith("absent can't run on ")
-    assert why.endswith(": go is not here")
+    assert why.startswith(f"{client} can't run on ")
+    assert text in why
     assert {row["client"] for row in rows_of(tmp_path, EXPERIMENTS)} == {"kafka-python"}
     # Its next task must not take the name of the file that is there.
     assert storage.names(EXPERIMENTS) == ["task-kafka-python-1-2.parquet"]
-    assert run_task([planned("absent", 2)], storage, 4) == (0, [why])
+    assert run_task([planned(client, 2)], storage, 4) == (0, [why])
     assert len(storage.names(EXPERIMENTS)) == 1
 
 

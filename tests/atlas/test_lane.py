@@ -87,6 +87,15 @@ def test_errors_of_records_and_of_calls_are_reported(lanes: Lanes, monkeypatch: 
     assert (seen.reported, seen.error) == ("unknown", "ValueError")
 
 
+def test_a_report_of_an_earlier_experiment_is_dropped(lanes: Lanes, monkeypatch: Patch) -> None:
+    numbers = []
+    for _ in range(2):
+        deliveries = run("late", lanes, monkeypatch).observation.deliveries
+        numbers.append([(one.send, one.error) for one in deliveries])
+    # Of its own first record the client reports an error as well, after the success.
+    assert numbers == [[(2, None), (2, "TooLate"), (4, None)]] * 2
+
+
 def test_a_connection_that_stays_open_is_left(lanes: Lanes, monkeypatch: Patch) -> None:
     assert run("stay", lanes, monkeypatch).manners.closed == "connection left"
 

@@ -11,6 +11,7 @@ from client.protocol_codec import ProtocolCodec
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_header, decode_request, frame_response, skip_tagged_fields
+from protocol.errors import ErrorCode
 
 METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
 
@@ -101,17 +102,31 @@ def test_an_older_broker_gets_api_versions_again_in_its_own_version() -> None:
     assert codec.version_of(ApiKey.METADATA) == 4
 
 
+def refused(codec: ProtocolCodec, frame: bytes, error: ErrorCode) -> bytes | None:
+    """Answer ApiVersions with an error; return the next request."""
+    _, version, correlation_id, _, _ = taken_apart(frame)
+    body = api_versions_body(0 if error is ErrorCode.UNSUPPORTED_VERSION else version, error)
+    codec.feed(frame_response(correlation_id, body, has_tagged_header=False))
+    return codec.on_api_versions(received(codec))
+
+
 @pytest.mark.parametrize("broker_version", [0, 3, 4])
-def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_version: int) -> None:
+@pytest.mark.parametrize("error", [ErrorCode.INVALID_REQUEST, ErrorCode.REQUEST_TIMED_OUT])
+def test_any_other_error_to_api_versions_is_a_lost_connection(
+    broker_version: int, error: ErrorCode
+) -> None:
     codec = ProtocolCodec("me")
-    correlation_id = taken_apart(codec.api_versions_request(broker_version))[2]
-    codec.feed(
-        frame_response(
-            correlation_id, api_versions_body(broker_version, 42), has_tagged_header=False
-        )
-    )
-    with pytest.raises(UnsupportedVersionError, match="42"):
-        codec.on_api_versions(received(codec))
+    with pytest.raises(ConnectionLostError, match=error.name):
+        refused(codec, codec.api_versions_request(broker_version), error)
+
+
+def test_a_broker_that_refuses_version_0_as_well_loses_the_connection() -> None:
+    codec = ProtocolCodec("me")
+    second = refused(codec, codec.api_versions_request(), ErrorCode.UNSUPPORTED_VERSION)
+    assert second is not None
+    assert taken_apart(second)[1] == 0
+    with pytest.raises(ConnectionLostError, match="UNSUPPORTED_VERSION"):
+        refused(codec, second, ErrorCode.UNSUPPORTED_VERSION)
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))

@@ -85,6 +85,17 @@ async def test_keys_are_partitioned_as_by_kafka_python(
     assert len({delivered_record.partition for delivered_record in ours}) == 6
 
 
+@pytest.mark.parametrize("error", ["INVALID_REQUEST", "UNSUPPORTED_VERSION", "REQUEST_TIMED_OUT"])
+async def test_an_error_of_api_versions_costs_a_connection_and_no_record(
+    kafka: MockKafka, topic: str, error: str
+) -> None:
+    fault = kafka.fail(api="ApiVersions", error=error, times=2)
+    settings = ProducerSettings(reconnect_backoff_ms=5)
+    delivered = await produce(kafka.bootstrap_servers, topic, [b"a", b"b"], settings)
+    assert sorted(found.offset for found in delivered) == [0, 1]
+    assert fault.count == 2
+
+
 @pytest.mark.parametrize("stored_batches", [1, 5])
 async def test_every_record_is_stored_once_although_responses_are_lost(stored_batches: int) -> None:
     values = [b"%05d" % number for number in range(3_000)]

@@ -128,11 +128,10 @@ export class Adapter {
 
   /** Reports the outcome of a command `send`; `offset` is a promise. */
   report(n, offset, transaction) {
-    const pending = this.#pending; // a report that comes after the next `begin` is of an earlier experiment
-    const say = (event, fields) => pending === this.#pending && emit(event, { ...fields, send: n });
+    const pending = this.#pending;
     const reported = Promise.resolve(offset).then(
-      (at) => say("delivered", { offset: Number(at ?? -1) }),
-      (error) => say("undelivered", this.#fields(error, transaction)),
+      (at) => emit("delivered", { send: n, offset: Number(at ?? -1) }),
+      (error) => emit("undelivered", { ...this.#fields(error, transaction), send: n }),
     );
     pending.add(reported);
     reported.finally(() => pending.delete(reported));

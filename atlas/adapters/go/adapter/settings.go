@@ -59,6 +59,16 @@ func (settings Settings) Text(name string) (value string) {
 	return
 }
 
+// Choice returns what the library has for the value of a setting, and whether it has something. A
+// value that it lacks counts as a setting that it lacks.
+func Choice[T any](settings Settings, name string, choices map[string]T) (choice T, isThere bool) {
+	choice, isThere = choices[settings.Text(name)]
+	if setting := settings[name]; setting != nil {
+		setting.isRead = isThere
+	}
+	return
+}
+
 // Security returns the user, or nil.
 func (settings Settings) Security() *Security {
 	security := &Security{}

@@ -72,9 +72,9 @@ func consumerOpts(c *command) []kgo.Opt {
 	if settings.Text("isolation") == "read_committed" {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
-	start, isThere := map[string]kgo.Offset{
+	start, isThere := adapter.Choice(settings, "auto_offset_reset", map[string]kgo.Offset{
 		"earliest": kgo.NewOffset().AtStart(), "latest": kgo.NewOffset().AtEnd(), "none": kgo.NoResetOffset(),
-	}[settings.Text("auto_offset_reset")]
+	})
 	if isThere {
 		opts = append(opts, kgo.ConsumeResetOffset(start))
 	} else {
@@ -114,10 +114,10 @@ func groupOpts(settings adapter.Settings, group string) []kgo.Opt {
 	if interval, isThere := settings.Duration("heartbeat_interval_ms"); isThere {
 		opts = append(opts, kgo.HeartbeatInterval(interval))
 	}
-	if balancer, isThere := map[string]kgo.GroupBalancer{
+	if balancer, isThere := adapter.Choice(settings, "assignor", map[string]kgo.GroupBalancer{
 		"range": kgo.RangeBalancer(), "roundrobin": kgo.RoundRobinBalancer(), "sticky": kgo.StickyBalancer(),
 		"cooperative-sticky": kgo.CooperativeStickyBalancer(),
-	}[settings.Text("assignor")]; isThere {
+	}); isThere {
 		opts = append(opts, kgo.Balancers(balancer))
 	}
 	return opts

@@ -78,8 +78,10 @@ func readerConfig(c *command, transport *kafka.Transport) kafka.ReaderConfig {
 		config.IsolationLevel = kafka.ReadCommitted
 	}
 	config.StartOffset = kafka.FirstOffset
-	if settings.Text("auto_offset_reset") == "latest" {
-		config.StartOffset = kafka.LastOffset
+	if start, isThere := adapter.Choice(settings, "auto_offset_reset", map[string]int64{
+		"earliest": kafka.FirstOffset, "latest": kafka.LastOffset,
+	}); isThere {
+		config.StartOffset = start
 	}
 	if settings.Bool("auto_commit", true) {
 		config.CommitInterval = autoCommitInterval
@@ -89,9 +91,9 @@ func readerConfig(c *command, transport *kafka.Transport) kafka.ReaderConfig {
 	setDuration(settings, "fetch_max_wait_ms", &config.MaxWait)
 	setDuration(settings, "request_timeout_ms", &config.ReadBatchTimeout)
 	setDuration(settings, "retry_backoff_ms", &config.ReadBackoffMin, &config.ReadBackoffMax, &config.JoinGroupBackoff)
-	if balancer, isThere := map[string]kafka.GroupBalancer{
+	if balancer, isThere := adapter.Choice(settings, "assignor", map[string]kafka.GroupBalancer{
 		"range": kafka.RangeGroupBalancer{}, "roundrobin": kafka.RoundRobinGroupBalancer{},
-	}[settings.Text("assignor")]; isThere {
+	}); isThere {
 		config.GroupBalancers = []kafka.GroupBalancer{balancer}
 	}
 	return config

@@ -57,17 +57,21 @@ func consumerConfig(settings adapter.Settings) (*sarama.Config, error) {
 	if settings.Text("isolation") == "read_committed" {
 		config.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
-	if settings.Text("auto_offset_reset") == "earliest" {
-		config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	if initial, isThere := adapter.Choice(settings, "auto_offset_reset", map[string]int64{
+		"earliest": sarama.OffsetOldest, "latest": sarama.OffsetNewest,
+	}); isThere {
+		config.Consumer.Offsets.Initial = initial
 	}
 	config.Consumer.Offsets.AutoCommit.Enable = settings.Bool("auto_commit", true)
 	setDuration(settings, "session_timeout_ms", &config.Consumer.Group.Session.Timeout)
 	setDuration(settings, "heartbeat_interval_ms", &config.Consumer.Group.Heartbeat.Interval)
 	setDuration(settings, "fetch_max_wait_ms", &config.Consumer.MaxWaitTime)
-	if strategy, isThere := map[string]sarama.BalanceStrategy{
+	setDuration(settings, "retry_backoff_ms", &config.Consumer.Retry.Backoff)
+	setDuration(settings, "retry_backoff_ms", &config.Consumer.Group.Rebalance.Retry.Backoff)
+	if strategy, isThere := adapter.Choice(settings, "assignor", map[string]sarama.BalanceStrategy{
 		"range": sarama.NewBalanceStrategyRange(), "roundrobin": sarama.NewBalanceStrategyRoundRobin(),
 		"sticky": sarama.NewBalanceStrategySticky(), "cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky(),
-	}[settings.Text("assignor")]; isThere {
+	}); isThere {
 		config.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{strategy}
 	}
 	return config, err
@@ -81,6 +85,7 @@ func newConfig(settings adapter.Settings) (*sarama.Config, error) {
 	}
 	setDuration(settings, "request_timeout_ms", &config.Admin.Timeout)
 	setDuration(settings, "retry_backoff_ms", &config.Metadata.Retry.Backoff)
+	setDuration(settings, "retry_backoff_ms", &config.Admin.Retry.Backoff)
 	setDuration(settings, "metadata_max_age_ms", &config.Metadata.RefreshFrequency)
 	if user := settings.Security(); user != nil {
 		if user.Mechanism != sarama.SASLTypePlaintext {
