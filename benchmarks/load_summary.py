@@ -27,7 +27,7 @@ from benchmarks.report import print_line, progress
 from loadgen import cli
 from loadgen.analysis.read_back import RECORD as READ_BACK
 from loadgen.host_info import cpu_us_of
-from loadgen.outputs import summary_of_run
+from loadgen.outputs import INVALID, OK, summary_of_run
 from loadgen.receipts import RECEIPTS
 from loadgen.rows import EVENT_STEP, RESULTS
 from loadgen.run_record import read_record, run_ids
@@ -49,7 +49,7 @@ def make_small_run(folder: str) -> None:
         return MockKafka(brokers, config, admin_port=0 if has_admin_port else None)
 
     # On a busy machine the generator is late, which does not matter here.
-    if cli.main([*SMALL_RUN, "--out", folder], own_broker) not in {cli.OK, cli.INVALID}:
+    if cli.main([*SMALL_RUN, "--out", folder], own_broker) not in {OK, INVALID}:
         raise SystemExit("the small run failed")
 
 
