@@ -12,6 +12,7 @@ from broker.server.listener_security import ListenerSecurity
 from proxy.authentication import Authentication
 from proxy.exchange import EndError, Exchange
 from proxy.forwarding import ForwardingDispatcher, Upstream
+from proxy.mirror import MirrorCluster
 from proxy.upstream_side import BUFFERED_BYTES_HIGH, UpstreamSide
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class ProxyOwner(ConnectionOwner, Protocol):
     """The server of the proxy, as far as a connection needs it."""
 
     forwarding: ForwardingDispatcher
+    mirror: MirrorCluster
 
     def new_exchange(self, listener: str, authentication: Authentication) -> Exchange:
         """Return what a new connection to a listener sends and expects."""
@@ -44,6 +46,7 @@ class ClientSide(ClientProtocol):
         "_is_passing",
         "_is_upstream_full",
         "_owner",
+        "_traffic",
         "_upstream",
     )
 
@@ -53,6 +56,7 @@ class ClientSide(ClientProtocol):
         super().__init__(server, broker_id, listener_security)
         self._owner = server
         self._dispatcher = server.forwarding
+        self._traffic = server.mirror.traffic
         self._exchange: Exchange | None = None
         self._upstream: UpstreamSide | None = None
         self._connecting: asyncio.Task[None] | None = None
@@ -86,6 +90,8 @@ class ClientSide(ClientProtocol):
             upstream.transport.abort()
             return
         self._upstream, self._connecting = upstream, None
+        self._traffic.connection_count += 1
+        self._traffic.connections_total += 1
         write = upstream.transport.write
         self._dispatcher.upstreams[connection.connection_id] = Upstream(exchange, write)
         self._is_passing = not connection.buffered_bytes
@@ -107,6 +113,7 @@ class ClientSide(ClientProtocol):
         exchange = self._exchange
         if exchange is None:
             return
+        self._traffic.response_bytes += len(data)
         try:
             out = exchange.take_responses(data)
         except EndError as error:
@@ -139,6 +146,7 @@ class ClientSide(ClientProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass received bytes on, or have somebody look at them."""
+        self._traffic.request_bytes += len(data)
         upstream, exchange = self._upstream, self._exchange
         if upstream is None or exchange is None:
             if self.connection is not None:
@@ -229,5 +237,6 @@ class ClientSide(ClientProtocol):
                 note(self.connection.connection_id)
         self._exchange = None
         if self._upstream is not None:
+            self._traffic.connection_count -= 1
             self._upstream.transport.close()
         super().connection_lost(exc)

@@ -5,7 +5,7 @@ of a response its size, unless it has addresses of brokers or somebody waits for
 in the order of their requests, so each is known by its place.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from enum import IntEnum
 from struct import Struct
@@ -114,6 +114,7 @@ class Exchange:
         "_frame_bytes_max",
         "_request_head",
         "_request_left",
+        "_requests",
         "_response",
         "_response_head",
         "_response_left",
@@ -123,12 +124,18 @@ class Exchange:
     )
 
     def __init__(
-        self, change: Change, authentication: Authentication, frame_bytes_max: int
+        self,
+        change: Change,
+        authentication: Authentication,
+        frame_bytes_max: int,
+        requests: defaultdict[int, int],
     ) -> None:
         """`frame_bytes_max` bounds requests, as `socket.request.max.bytes`.
 
-        It also bounds the responses that are read as a whole.
+        It also bounds the responses that are read as a whole. `requests` has how many were sent,
+        by API key.
         """
+        self._requests = requests
         self._change = change
         self.authentication = authentication
         self._frame_bytes_max = frame_bytes_max
@@ -246,9 +253,11 @@ class Exchange:
         _, key, version, correlation_id, _ = HEAD.unpack_from(data, start)
         kind = kind_of(key, version)
         if key == ApiKey.PRODUCE and not has_response(data, start, min(end, len(data)), version):
+            self._requests[key] += 1
             return True
         is_read = end - start <= READ_BYTES_MAX or kind is not ResponseKind.AUTHENTICATION
         if kind is ResponseKind.PASSED or not is_read:
+            self._requests[key] += 1
             self._expected.append(correlation_id)
             return True
         if kind is ResponseKind.LOOKED_AT:
@@ -258,6 +267,7 @@ class Exchange:
             if end > len(data):
                 return False
             self.authentication.note_request(data[start + SIZE_BYTES : end])
+        self._requests[key] += 1
         self._expected.append(Expected(kind, correlation_id, key, version, None))
         return True
 
@@ -271,8 +281,9 @@ class Exchange:
             EndError: it cannot be passed on.
         """
         data = len(frame).to_bytes(SIZE_BYTES) + frame
+        _, key, version, correlation_id, _ = HEAD.unpack_from(data)
+        self._requests[key] += 1
         if deliver is not None:
-            _, key, version, correlation_id, _ = HEAD.unpack_from(data)
             kind = kind_of(key, version)
             if kind is ResponseKind.AUTHENTICATION:
                 self.authentication.note_request(frame)

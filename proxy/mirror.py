@@ -16,6 +16,7 @@ from broker.cluster.topics import INTERNAL_TOPICS, Topic
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from protocol.pacing import may_pause
+from proxy.traffic import Traffic
 from quotas.entities import CONTROLLER_MUTATION_RATE, PRODUCER_IDS_RATE
 
 ENFORCED_KEYS = (PRODUCER_IDS_RATE.name, CONTROLLER_MUTATION_RATE.name)
@@ -39,8 +40,9 @@ class MirrorCluster(Cluster):
         self.open_port: Callable[[Broker], None] = lambda _broker: None
         self.upstream: dict[int, Address] = {}
         """The addresses of the brokers behind the proxy, by node id."""
+        self.traffic = Traffic()
         self._hide_bootstrap()
-        self.quotas.clients.enforced_keys = ENFORCED_KEYS
+        self._set_up_quotas()
 
     @may_pause
     def reset(self) -> None:
@@ -48,9 +50,13 @@ class MirrorCluster(Cluster):
         topics = list(self.topics.all())
         super().reset()
         self._hide_bootstrap()
-        self.quotas.clients.enforced_keys = ENFORCED_KEYS
+        self._set_up_quotas()
         for topic in topics:
             self.topics.add(topic)
+
+    def _set_up_quotas(self) -> None:
+        self.quotas.metrics.add(self.traffic.measure)
+        self.quotas.clients.enforced_keys = ENFORCED_KEYS
 
     def _hide_bootstrap(self) -> None:
         self.brokers[BOOTSTRAP_ID].is_alive = False  # Metadata does not list it

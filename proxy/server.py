@@ -91,6 +91,7 @@ class ProxyServer(Server):
             partial(self._changed, listener),
             authentication,
             self.cluster.config["socket.request.max.bytes"],
+            self.mirror.traffic.requests,
         )
 
     def _changed(self, listener: str, expected: Expected, frame: bytes) -> bytes:

@@ -11,8 +11,8 @@ from prometheus_client.registry import Collector
 from protocol.pacing import may_pause, paced
 from quotas.metrics import DESCRIPTIONS, MetricsRegistry
 
-_DOMAINS = {"ControllerEventManager": "kafka_controller"}
-"""Groups whose MBeans have a domain other than `kafka.server` in Kafka."""
+_DOMAINS = {"ControllerEventManager": "kafka_controller", "Proxy": "mock_kafka"}
+"""Groups whose MBeans have a domain other than `kafka.server` in Kafka, and one of ours."""
 
 PART_ROWS = 100
 """Rows that are encoded in one go."""

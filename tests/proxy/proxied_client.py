@@ -30,7 +30,10 @@ class ProxiedClient:
         )
         self.client = Client(self.mirror, BOOTSTRAP_ID, self.dispatcher)
         exchange = Exchange(
-            lambda _expected, frame: frame, Authentication(lambda _name: None), FRAME_BYTES_MAX
+            lambda _expected, frame: frame,
+            Authentication(lambda _name: None),
+            FRAME_BYTES_MAX,
+            self.mirror.traffic.requests,
         )
         self._exchange = exchange
         self.dispatcher.upstreams[1] = Upstream(exchange, self._write)

@@ -1,3 +1,4 @@
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -35,7 +36,7 @@ def changed(expected: Expected, frame: bytes) -> bytes:
 
 
 def new_exchange(on_user: Callable[[str], None] = lambda _name: None) -> Exchange:
-    return Exchange(changed, Authentication(on_user), BYTES_MAX)
+    return Exchange(changed, Authentication(on_user), BYTES_MAX, defaultdict(int))
 
 
 def request(key: int, version: int, correlation_id: int, body: bytes = b"body") -> bytes:
