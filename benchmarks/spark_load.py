@@ -4,10 +4,11 @@ python -m benchmarks.spark_load [--seconds S] [--live]
 
 It runs against canned responses (the generator's own limit, with the server on the same two cores)
 and against our broker. Requests per second are those with a response in the measured seconds.
-With --live each case is measured again while the stream of the live page reads the rows.
+With --live each case is measured again while the driver reads the rows as for the live page.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -29,9 +30,9 @@ from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
 from loadgen.host_info import cpu_us_of
+from loadgen.live.batch_sums import BatchSums
 from loadgen.live.figures import Batch, LiveFigures
-from loadgen.live.priority import Priority
-from loadgen.live.stream import BatchReader, LiveStream, warm_up
+from loadgen.live.segment_reader import SegmentReader
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
 from loadgen.preparation import prepare
@@ -98,10 +99,8 @@ def plan_of(case: Case, seconds: float) -> Plan:
 
 
 @contextmanager
-def live_stream(
-    spark: SparkSession, spec: RunSpec, storage: Storage, folder: str
-) -> Iterator[dict[str, float]]:
-    """Read the rows during the block as the live page does; yield what the stream has used."""
+def live_figures(spec: RunSpec, storage: Storage) -> Iterator[dict[str, float]]:
+    """Read the rows during the block as the live page does; yield what has been read."""
     target = PreparedTarget(spec.topology, QUOTA_WINDOWS)
     figures = LiveFigures(spec.plan, target)
     failures: list[str] = []
@@ -112,17 +111,13 @@ def live_stream(
         figures.as_dict()
         used["live_batches"] += 1
 
-    warm_up(spark, spec.plan, target)
-    storage.create(*spec.folder(RESULTS))
-    reader = BatchReader(spec.plan, target)
-    is_open = spec.plan.tenants[0].arrival != "closed"
-    priority = Priority(jvm_pid(spark), has_intended_times=is_open)
-    path = f"{folder}/results/run=bench"
-    with LiveStream(spark, reader, path, take, failures.append, priority) as stream:
+    sums = BatchSums(spec.plan, target)
+    folder = spec.folder(RESULTS)
+    with SegmentReader(storage, folder, spec.workers, sums, take, failures.append) as reader:
         yield used
-        used["live_behind_s"] = round(-time.monotonic(), 1)
-        stream.finish()
-        used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 1)
+        used["live_behind_s"] = -time.monotonic()
+        reader.finish()
+        used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 2)
         used["live_requests"] = figures.as_dict()["totals"]["requests"]
     if failures:
         raise SystemExit(failures[0])
@@ -139,13 +134,14 @@ def measure(
 ) -> None:
     wait_until_quiet()
     spec, used = RunSpec("bench", plan, topology, WORKERS), dict[str, float]()
-    jvm = jvm_pid(spark)
+    pids = {"jvm_cpu_s": jvm_pid(spark), "driver_cpu_s": os.getpid()}
     with tempfile.TemporaryDirectory() as folder:
         storage = Storage(folder)
-        with live_stream(spark, spec, storage, folder) if is_live else nullcontext(used) as used:
-            jvm_us = cpu_us_of(jvm) or 0
+        with live_figures(spec, storage) if is_live else nullcontext(used) as used:
+            cpu_us = {name: cpu_us_of(pid) or 0 for name, pid in pids.items()}
             run_load(spark, spec, storage)
-            used["jvm_cpu_s"] = round(((cpu_us_of(jvm) or 0) - jvm_us) / 1e6, 1)
+            for name, pid in pids.items():
+                used[name] = round(((cpu_us_of(pid) or 0) - cpu_us[name]) / 1e6, 2)
         rows = pq.read_table(
             f"{folder}/results",
             columns=["worker", "intended_us", "sent_us", "response_us", *WORKER_TIMES],
@@ -216,12 +212,12 @@ def main() -> None:
         "--seconds", type=float, default=5.0, help="duration of each load (default 5)"
     )
     parser.add_argument(
-        "--live", action="store_true", help="measure each case with the live page's stream too"
+        "--live", action="store_true", help="measure each case with the live page too"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this name")
     options = parser.parse_args()
     seconds = options.seconds
-    master = f"local[{WORKERS + options.live}]"
+    master = f"local[{WORKERS}]"
     with tempfile.TemporaryDirectory() as folder, load_session(master, Path(folder)) as spark:
         canned_cases = [case for case in CANNED if options.only in case.name]
         own_cases = [case for case in OURS if options.only in case.name]

@@ -24,7 +24,6 @@ from loadgen.fault_target import FaultTarget
 from loadgen.fault_timeline import FaultTimeline
 from loadgen.leader_moves import KafkaLeaders
 from loadgen.meeting_place import MeetingPlace
-from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
 from loadgen.phases import Phases
 from loadgen.plan.merged_plan import merged
@@ -39,7 +38,6 @@ from loadgen.rows import RESULTS
 from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.session_start import SessionStart
 from loadgen.spark_session import (
-    concurrent_tasks_max,
     end_python_jobs,
     first_line,
     is_local,
@@ -69,7 +67,6 @@ _NEEDED_LATER = (
 )
 _LEAD_S = 0.5
 """From the last worker's readiness to time zero, where the workers meet at the driver."""
-NO_LIVE_SLOT = "the live page needs a Spark slot besides those of the workers"
 
 
 class OwnBroker(Protocol):
@@ -191,11 +188,11 @@ def run_plan(
             spark = start.result()
             until_written.enter_context(ctrl_c.handled(console))
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
-            live = _live_run(options, spark, workers, console)
+            live = _live_run(options, console)
             if live is not None:
                 until_written.callback(live.close)
             at = started.strftime(STARTED_FORMAT)
-            record = RunRecord(run_id, plan, target, servers, master_of(options), at, workers)
+            record = RunRecord(run_id, plan, target, servers, options.master, at, workers)
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
@@ -238,34 +235,19 @@ def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
     Raises:
         LoadError: the master has too few slots for them, or the plan too few clients.
     """
-    master, is_live = master_of(options), options.live_port is not None
-    slots = slots_of(master)
-    if is_live and slots == 1:
-        raise LoadError(f"{NO_LIVE_SLOT}, and {master} has one slot: use --master 'local[2]'")
-    for_workers = slots - 1 if slots is not None and is_live else slots
+    slots = slots_of(options.master)
     clients = sum(tenant.clients for tenant in plan.tenants)
-    workers: int = options.workers or min(for_workers or 2, clients)
-    error = slots_error(plan, workers, for_workers or workers)
+    workers: int = options.workers or min(slots or 2, clients)
+    error = slots_error(plan, workers, slots or workers)
     if error is not None:
-        raise LoadError(f"{error}; {NO_LIVE_SLOT}" if is_live else error)
+        raise LoadError(error)
     return workers
 
 
-def _live_run(
-    options: argparse.Namespace, spark: "SparkSession", workers: int, console: Console
-) -> "LiveRun | None":
-    """Return the live view of the run if there is to be one.
-
-    Raises:
-        LoadError: Spark has no slot for it.
-    """
+def _live_run(options: argparse.Namespace, console: Console) -> "LiveRun | None":
+    """Return the live view of the run if there is to be one."""
     if options.live_port is None:
         return None
-    slots = concurrent_tasks_max(spark)
-    if slots <= workers:
-        raise LoadError(
-            f"{NO_LIVE_SLOT}: {workers} workers and it need {workers + 1}, and Spark has {slots}"
-        )
     from loadgen.live.live_run import LiveRun  # noqa: PLC0415 - few runs need it
 
     return LiveRun(options.live_host, options.live_port, console)
@@ -321,7 +303,7 @@ def _send_and_read_back(
     show_faults = live.show_faults if live is not None else lambda _rows: None
     fault_target = FaultTarget(admin_port, KafkaLeaders(plan, record.servers))
     faults = FaultTimeline(plan.faults, fault_target, show_faults)
-    with live.reading(spark, record, storage) if live is not None else nullcontext():
+    with live.reading(record, storage) if live is not None else nullcontext():
         started_us = clock.now_us()
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
