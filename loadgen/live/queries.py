@@ -222,7 +222,7 @@ def _is_stored() -> Expression:
 
 
 def _cell(time_us: Expression, size_us: float) -> Expression:
-    # A literal has the smallest type of Arrow that fits, here a float of 32 bits, as would the result.
+    # Without the cast the result is a float of 32 bits, the smallest type that the literal fits.
     return floor(time_us.cast(pa.float64()) / size_us).cast(pa.int64())
 
 
