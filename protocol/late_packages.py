@@ -44,7 +44,7 @@ def postpone_init() -> None:
     """Let later imports find the modules of these packages, but not run their `__init__`.
 
     `kafka.KafkaProducer` is there as usual: the first use of it imports the clients. Call this in a
-    program of our own only, since two threads must not be the first to use such a name.
+    program of ours only, since two threads must not be the first to use such a name.
     """
     for name in PACKAGES:
         spec = None if name in sys.modules else find_spec(name)

@@ -186,7 +186,6 @@ class ClientQuotas:
         ]
 
 
-@may_pause
 def enforced_problem(
     changes: Iterable[tuple[str, float | None]], enforced_keys: Collection[str]
 ) -> str | None:
@@ -198,6 +197,7 @@ def enforced_problem(
     return None
 
 
+@may_pause
 def _in_described_order(values: Mapping[str, float], old_count: int) -> dict[str, float]:
     """Return an entity's values in the order of Kafka's map of them after a change.
 

@@ -5,7 +5,6 @@ import sys
 import sysconfig
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -99,7 +98,7 @@ def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.Mon
 def test_a_command_of_the_shell_names_what_is_missing(
     installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fails(_module: str) -> ModuleType:
+    def fails(_name: str) -> int:
         raise ModuleNotFoundError("No module named 'structlog'")
 
     monkeypatch.setattr(cli, "imported", fails)
@@ -113,7 +112,7 @@ def test_a_command_of_the_shell_names_what_is_missing(
 def test_a_command_of_an_extra_names_its_packages(
     installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fails(_module: str) -> ModuleType:
+    def fails(_name: str) -> int:
         raise ModuleNotFoundError("No module named 'pyarrow'")
 
     monkeypatch.setattr(cli, "imported", fails)
