@@ -17,7 +17,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One cause of cells that are not as expected.
 
     Attributes:
-        id: a name of its own.
+        id: a name that no other cause has.
         cause: what the client does, in words.
         read: `source` if it was looked up in the client's source, `log` if it was read from the
             timeline and the client's log.

@@ -180,7 +180,7 @@ def main() -> int:
     if "kfake" in servers:
         try:
             kfake.executable()
-        except kfake.NoKfakeError as error:
+        except CannotRunError as error:
             progress(f"without kfake: {error}")
             servers.remove("kfake")
     if "kafka" in servers:

@@ -1,6 +1,6 @@
 """The load of large batches: Produce requests at a given rate of bytes on one connection.
 
-A program of its own (`python -m benchmarks.batch_load --help`) that prints its figures as one JSON
+A separate program (`python -m benchmarks.batch_load --help`) that prints its figures as one JSON
 object. It counts bytes of requests in MB (1,000,000 bytes).
 """
 
@@ -11,12 +11,11 @@ import socket
 import time
 from struct import Struct
 
-from kafka.record.default_records import DefaultRecordBatchBuilder
-
 from benchmarks.cost_clock import CostClock
 from benchmarks.request_bytes import (
     LoadError,
     UnmeasuredConnection,
+    batch_builder,
     decode_response,
     produce_frame,
 )
@@ -32,15 +31,7 @@ _PRODUCE_VERSION = 9
 
 def batch_of(size_bytes: int) -> bytes:
     """Return a batch of about `size_bytes` with records of 1,000 random bytes."""
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=0,
-        is_transactional=False,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=size_bytes,
-    )
+    builder = batch_builder(size_bytes)
     offset = 0
     while builder.append(
         offset=offset, timestamp=1, key=None, value=os.urandom(VALUE_BYTES), headers=[]

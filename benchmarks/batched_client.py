@@ -1,6 +1,6 @@
 """The load of a real client: a confluent-kafka producer, or a consumer that reads all of it back.
 
-A program of its own (`python -m benchmarks.batched_client --help`); prints its figures as JSON.
+A separate program (`python -m benchmarks.batched_client --help`); prints its figures as JSON.
 Record n has a value that starts with n; record 0 is sent before the clock starts, so that
 connection, producer id and leader are known.
 """

@@ -112,7 +112,7 @@ def _read(
 
 
 def measure(command: Sequence[str], settings: dict[str, str], seconds: float, rounds: int) -> Run:
-    """Return the median run of a client on a broker of its own; one takes about `seconds`."""
+    """Return the median run of a client, which alone uses a broker; one takes about `seconds`."""
     server_cpu, client_cpu = two_cpus()
     with serve("ours", cpu=server_cpu) as server:
         config = {"log.records": "synthetic", **settings}

@@ -11,8 +11,6 @@ from contextlib import ExitStack
 from struct import Struct
 from typing import Any
 
-from kafka.record.default_records import DefaultRecordBatchBuilder
-
 from benchmarks import request_bytes
 from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
@@ -22,6 +20,7 @@ from benchmarks.request_bytes import (
     LoadError,
     RequestConnection,
     UnmeasuredConnection,
+    batch_builder,
     decode_response,
     frame_request,
 )
@@ -286,15 +285,7 @@ def _read_all(server: ServerProcess, connection: UnmeasuredConnection, record_co
 
 
 def _produce_batch() -> Any:
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=0,
-        is_transactional=False,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=1 << 20,
-    )
+    builder = batch_builder(1 << 20)
     timestamp_ms = int(time.time() * 1000)
     for offset in range(BATCH_RECORDS):
         builder.append(

@@ -4,7 +4,7 @@ python -m benchmarks.groups [--members MEMBERS]
 
 Figures are CPU time of the broker's process, with all its system calls. Members heartbeat in three
 ways: each on its own connection with one request in flight; several on one connection, which sends
-their heartbeats at once; and 10,000 members of 1,000 groups on connections of their own, each every
+their heartbeats at once; and 10,000 members of 1,000 groups on separate connections, each every
 five seconds. A rebalance begins when a member joins or leaves a group of 1,000 members and 10,000
 partitions. It ends when all members have reported what they own.
 """

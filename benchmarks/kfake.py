@@ -1,18 +1,11 @@
-"""Build and run kfake, franz-go's fake cluster, if Go is installed."""
+"""Build kfake, franz-go's fake cluster, if Go is installed."""
 
-import os
-import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
+from scenarios.toolchain import cached_folder, digest, run_tool
+
 SOURCE = Path(__file__).with_name("kfake_server")
-BUILD_SECONDS_MAX = 300
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
-
-
-class NoKfakeError(Exception):
-    """kfake cannot be built; the message has the reason."""
 
 
 @cache
@@ -20,23 +13,11 @@ def executable() -> Path:
     """Return the path of the server, which takes `--brokers N`; the first call builds it.
 
     Raises:
-        NoKfakeError: no Go toolchain, or it could not fetch or compile.
+        CannotRunError: no Go toolchain, or it could not fetch or compile.
     """
-    if shutil.which("go") is None:
-        raise NoKfakeError("kfake needs a Go toolchain: go is not here")
-    path = _CACHE / "kfake-server"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        built = subprocess.run(
-            ["go", "build", "-o", str(path), "."],
-            cwd=SOURCE,
-            capture_output=True,
-            text=True,
-            timeout=BUILD_SECONDS_MAX,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise NoKfakeError(f"go build took more than {BUILD_SECONDS_MAX} s") from error
-    if built.returncode != 0:
-        raise NoKfakeError(f"go build: {built.stderr.strip()[-500:]}")
-    return path
+    sources = [path for path in SOURCE.iterdir() if path.is_file()]
+
+    def build(folder: Path) -> None:
+        run_tool("go", ["build", "-o", str(folder / "server"), "."], SOURCE)
+
+    return cached_folder(f"kfake-{digest(sources)}", build) / "server"

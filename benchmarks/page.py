@@ -65,7 +65,7 @@ def browser(cpu: int | None) -> Iterator[Browser]:
     on_cpu = "" if cpu is None else f"taskset -c {cpu} "
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         program = Path(folder) / "chromium"
-        # It begins a session, whose group of processes has a priority of its own.
+        # It begins a session, whose group of processes has a separate priority.
         line = f'exec nice -n 19 {on_cpu}{shlex.quote(CHROMIUM)} "$@"'
         program.write_text(f"#!/bin/sh\necho 19 >/proc/self/autogroup\n{line}\n")
         program.chmod(0o700)

@@ -10,13 +10,12 @@ its JVM counts (jcmd GC.class_histogram), without those that were there before t
 import argparse
 import re
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.proxy import proxy_command
 from benchmarks.report import print_line, progress
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
@@ -24,7 +23,7 @@ from benchmarks.request_bytes import (
     decode_response,
     produce_request,
 )
-from benchmarks.server_process import PROJECT
+from benchmarks.server_process import PROJECT, serve_program
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -45,23 +44,6 @@ class Sample(NamedTuple):
     refused: int
     producer_ids: int
     live_bytes: int
-
-
-@contextmanager
-def proxy_of(kafka: ApacheKafka, *options: str) -> Iterator[tuple[str, int]]:
-    """Run the proxy in front of a broker; yield its bootstrap address."""
-    words = [sys.executable, "-m", "mock_kafka", "proxy", "--to", kafka.bootstrap_servers]
-    words += ["--port", "0", *options]
-    process = subprocess.Popen(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        host, _, port = process.stdout.readline().strip().rpartition("=")[2].rpartition(":")
-        yield host, int(port)
-    finally:
-        process.terminate()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def restart(address: tuple[str, int]) -> int:
@@ -104,10 +86,11 @@ def measure(restarts: int, *options: str) -> list[Sample]:
         kafka = ApacheKafka(Path(folder))
         kafka.start()
         try:
-            with proxy_of(kafka, *options) as address:
-                with UnmeasuredConnection(address) as connection:
+            words = proxy_command(kafka.bootstrap_servers, *options)
+            with serve_program("ours", words) as proxy:
+                with UnmeasuredConnection(proxy.address) as connection:
                     connection.create_topic(TOPIC)
-                return _samples(kafka, address, restarts)
+                return _samples(kafka, proxy.address, restarts)
         finally:
             kafka.stop()
 

@@ -7,7 +7,6 @@ The figures are the proxy's processor time, without that of the broker, and its 
 
 import argparse
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 
 from benchmarks import load_process, raw_load, toxiproxy
 from benchmarks.report import print_line, progress
-from benchmarks.server_process import PROJECT, ServerProcess, pinned, serve, two_cpus
+from benchmarks.server_process import ServerProcess, serve, serve_program, two_cpus
 
 REQUESTS = 100_000
 CONNECTIONS = 100
@@ -33,20 +32,14 @@ def proxied(name: str, upstream: ServerProcess, cpu: int | None) -> Iterator[Ser
         with toxiproxy.serve(upstream.address, cpu) as (pid, port):
             yield ServerProcess("ours", pid, (("127.0.0.1", port),), 0.0)
         return
-    words = [sys.executable, "-m", "mock_kafka", "proxy", "--to", upstream.bootstrap_servers]
-    words += ["--port", "0"]
-    with pinned(cpu):
-        process = subprocess.Popen(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        host, _, own_port = line.strip().rpartition("=")[2].split(",")[0].rpartition(":")
-        yield ServerProcess("ours", process.pid, ((host, int(own_port)),), 0.0)
-    finally:
-        process.terminate()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    with serve_program("ours", proxy_command(upstream.bootstrap_servers), cpu) as server:
+        yield server
+
+
+def proxy_command(upstream: str, *options: str) -> list[str]:
+    """Return the command line of our proxy in front of bootstrap servers."""
+    words = [sys.executable, "-m", "mock_kafka", "proxy", "--to", upstream, "--port", "0"]
+    return [*words, *options]
 
 
 def _singly(proxy: ServerProcess) -> list[str]:

@@ -1,6 +1,6 @@
 """The raw load: prepared Produce requests, W in flight on each of C connections.
 
-A program of its own (`python -m benchmarks.raw_load --help`) that prints its figures as one JSON
+A separate program (`python -m benchmarks.raw_load --help`) that prints its figures as one JSON
 object. Nothing is decoded while the clock runs: responses are split by their constant size, kept,
 and checked afterwards (size, correlation id, topic, error code, base offset).
 """

@@ -2,7 +2,7 @@
 
 python -m benchmarks.replay_hits [--rounds N] [--records N] [--only CLIENT] [--write]
 
-Each client does the work that `benchmarks/client_work.py` describes on a broker of its own. The
+Each client does the work that `benchmarks/client_work.py` describes, and alone uses a broker. The
 same work is done without the replay of Produce, and without that of Fetch, too. A time is the CPU
 time of the broker's process from its first request on, with its system calls: the median of the
 rounds.

@@ -88,20 +88,27 @@ def produce_request(topic: str, producer_id: int, producer_epoch: int, correlati
 
 def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
     """Return a batch with one record of `VALUE_BYTES` and no key."""
-    builder = DefaultRecordBatchBuilder(
+    builder = batch_builder(1 << 20, producer_id, producer_epoch, base_sequence)
+    timestamp_ms = int(time.time() * 1000)
+    builder.append(offset=0, timestamp=timestamp_ms, key=None, value=b"x" * VALUE_BYTES, headers=[])
+    batch = bytes(builder.build())
+    assert len(batch) > HEADER_BYTES
+    return batch
+
+
+def batch_builder(
+    size_bytes: int, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1
+) -> DefaultRecordBatchBuilder:
+    """Return a builder of a batch that has no more bytes; without an id it is not idempotent."""
+    return DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
         is_transactional=False,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
-        batch_size=1 << 20,
+        batch_size=size_bytes,
     )
-    timestamp_ms = int(time.time() * 1000)
-    builder.append(offset=0, timestamp=timestamp_ms, key=None, value=b"x" * VALUE_BYTES, headers=[])
-    batch = bytes(builder.build())
-    assert len(batch) > HEADER_BYTES
-    return batch
 
 
 def produce_frame(topic: str, batch: bytes, *indexes: int) -> bytes:

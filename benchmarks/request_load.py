@@ -79,7 +79,7 @@ def ask(connection: RequestConnection, request: Any) -> Any:
 def create_topics(
     address: tuple[str, int], names: Sequence[str], config: Mapping[str, str] | None = None
 ) -> None:
-    """Create topics with one partition each, and a configuration of their own.
+    """Create topics with one partition each, and a configuration that is set.
 
     Raises:
         LoadError: one of them was refused.

@@ -116,7 +116,7 @@ def serve(
     `program` is as for `command`.
 
     Raises:
-        ServerError: it printed no address, or its exit status after SIGTERM was not 0.
+        ServerError: as for `serve_program`.
     """
     allow_open_files()
     if name == "kafka":
@@ -125,11 +125,24 @@ def serve(
         with _serve_kafka(cpu) as server:
             yield server
         return
+    with serve_program(name, command(name, brokers, options, program), cpu) as server:
+        yield server
+
+
+@contextmanager
+def serve_program(
+    name: ServerName, words: Sequence[str], cpu: int | None = None
+) -> Iterator[ServerProcess]:
+    """Run a program whose first line has its addresses for the length of a with block.
+
+    Raises:
+        ServerError: it printed no address, or its exit status after SIGTERM was not 0.
+    """
     with tempfile.TemporaryFile() as log:
         started_at_s = time.perf_counter()
         with pinned(cpu):  # inherited by the child from its first instruction on
             process = subprocess.Popen(
-                command(name, brokers, options, program),
+                words,
                 cwd=PROJECT,
                 env=without_bytecode_ban(os.environ),
                 stdout=subprocess.PIPE,

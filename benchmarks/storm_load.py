@@ -1,6 +1,6 @@
 """Connect a thousand clients at once; each sends a batch and stays connected.
 
-A program of its own (`python -m benchmarks.storm_load --help`); prints its figures as JSON.
+A separate program (`python -m benchmarks.storm_load --help`); prints its figures as JSON.
 """
 
 import argparse

@@ -1,8 +1,6 @@
 """Build toxiproxy from the Go proxy, and run it in front of one address."""
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 import time
@@ -13,16 +11,11 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.server_process import pinned
+from scenarios.toolchain import cached_folder, run_tool
 
 MODULE = "github.com/Shopify/toxiproxy/v2"
 VERSION = "v2.12.0"
-BUILD_SECONDS_MAX = 300
 START_SECONDS_MAX = 10
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
-
-
-class NoToxiproxyError(Exception):
-    """It cannot be built; the message has the reason."""
 
 
 @cache
@@ -30,25 +23,14 @@ def executable() -> Path:
     """Return the path of the server; the first call builds it.
 
     Raises:
-        NoToxiproxyError: no Go toolchain, or it could not fetch or compile.
+        CannotRunError: no Go toolchain, or it could not fetch or compile.
     """
-    if shutil.which("go") is None:
-        raise NoToxiproxyError("toxiproxy needs a Go toolchain: go is not here")
-    folder = _CACHE / f"toxiproxy-{VERSION}"
-    path = folder / "server"
-    if path.exists():
-        return path
-    built = subprocess.run(
-        ["go", "install", f"{MODULE}/cmd/server@{VERSION}"],
-        env={**os.environ, "GOBIN": str(folder), "GOFLAGS": "-mod=mod"},
-        capture_output=True,
-        text=True,
-        timeout=BUILD_SECONDS_MAX,
-        check=False,
-    )
-    if built.returncode != 0:
-        raise NoToxiproxyError(f"go install: {built.stderr.strip()[-500:]}")
-    return path
+
+    def build(folder: Path) -> None:
+        install = ["install", f"{MODULE}/cmd/server@{VERSION}"]
+        run_tool("go", install, folder, {"GOBIN": str(folder), "GOFLAGS": "-mod=mod"})
+
+    return cached_folder(f"toxiproxy-{VERSION}", build) / "server"
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 python -m benchmarks.transactions [--growth TRANSACTIONS]
 
-Cost: producers on connections of their own, with one request in flight each, send idempotent
+Cost: producers on separate connections, with one request in flight each, send idempotent
 batches of one record and, alternately, transactions of one such batch and its end (Produce v12,
 EndTxn v5). Growth: the resident memory of a broker whose topic keeps a fixed size of records, after
 a tenth of the transactions and after all of them.

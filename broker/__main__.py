@@ -1,20 +1,13 @@
 """The command line of the broker, imported so that it starts fast."""
 
-import gc
 import sys
 
-gc.disable()  # collecting the garbage of the imports takes a tenth of the start
+from protocol.late_packages import importing_program
 
-from protocol.late_packages import postpone_init  # noqa: E402
-
-postpone_init()
-
-from broker.cli import main  # noqa: E402
+with importing_program():
+    from broker.cli import main
 
 __all__ = ["main"]
-
-gc.freeze()  # else the first collection looks at all that was imported, and frees next to nothing
-gc.enable()
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -57,7 +57,7 @@ With TLS, and users whose passwords are in no process list:
 More listeners are Kafka's keys:
   mock-kafka serve -o listeners=PLAINTEXT://:9092,SASL_PLAINTEXT://:9093 \\
       -o sasl.users=alice:secret
-Each has a line of its own: bootstrap.servers=... for the first one, then
+Each has a separate line: bootstrap.servers=... for the first one, then
 bootstrap.servers.SASL_PLAINTEXT=... and so on. With --brokers the ports of the
 next brokers follow in the smallest step with which no two listeners meet.
 

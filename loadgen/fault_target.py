@@ -120,7 +120,7 @@ class FaultTarget:
         if not {"after", "until", "at_once"} & rule.keys():
             # The port checks a rule when it is added. Behind this gate it can match nothing.
             gate = {"name": _GATE, "api": "ApiVersions", "client_id": _GATE, "delay_ms": 0}
-            for rule_id in reversed(self._port.add_rules([gate, {**rule, "after": _GATE}])):
+            for rule_id in self._port.add_rules([{**rule, "after": _GATE}, gate]):
                 self._port.remove_rule(rule_id)
 
     def _check_move(self, move: MoveLeader, leaders: Mapping[str, Sequence[int]]) -> None:

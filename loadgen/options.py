@@ -76,7 +76,10 @@ def add_target_options(
         "--set-quotas", action="store_true", help="set the plan's quotas on that cluster"
     )
     parser.add_argument(
-        "--admin", metavar="URL", help="admin port of that cluster, for quotas in shadow mode"
+        "--admin",
+        metavar="URL",
+        help="mock-kafka's admin port of that cluster, or of a proxy in front of it: for faults"
+        " and for quotas in shadow mode",
     )
     parser.add_argument(
         "--admin-token",

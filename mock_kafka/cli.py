@@ -1,125 +1,15 @@
-"""The console script `mock-kafka`: run the command that the first argument names.
-
-A command is imported when it is run, so that it does not load the others.
-"""
+"""The console script `mock-kafka`: run the command that the first argument names."""
 
 import os
 import sys
 from collections.abc import Sequence
 
+from mock_kafka.commands import ADMIN_COMMANDS, COMMANDS, imported
 from mock_kafka.near_names import did_you_mean
 
-
-def _serve(arguments: Sequence[str]) -> int:
-    from broker.__main__ import main  # noqa: PLC0415
-
-    return main(arguments, os.environ)
-
-
-def _proxy(arguments: Sequence[str]) -> int:
-    from proxy.__main__ import main  # noqa: PLC0415
-
-    return main(arguments[1:], os.environ)
-
-
-def _certs(arguments: Sequence[str]) -> int:
-    from broker.__main__ import main  # noqa: PLC0415
-
-    return main(arguments)
-
-
-def _topics(arguments: Sequence[str]) -> int:
-    if "--compact" in arguments:
-        from mock_kafka.compact_command import main as compact  # noqa: PLC0415
-
-        return compact(arguments[1:])
-    from client.tools.topics import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _configs(arguments: Sequence[str]) -> int:
-    from client.tools.configs import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _groups(arguments: Sequence[str]) -> int:
-    from client.tools.groups import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _acls(arguments: Sequence[str]) -> int:
-    from client.tools.acls import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _record(arguments: Sequence[str]) -> int:
-    from proxy.recording.command import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _scenario(arguments: Sequence[str]) -> int:
-    from scenarios.cli import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _atlas(arguments: Sequence[str]) -> int:
-    from atlas.cli import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _load(arguments: Sequence[str]) -> int:
-    from mock_kafka.load import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _admin(arguments: Sequence[str]) -> int:
-    from mock_kafka.admin_commands import main  # noqa: PLC0415
-
-    return main(arguments)
-
-
-def _explore(arguments: Sequence[str]) -> int:
-    from mock_kafka.explore_command import main  # noqa: PLC0415
-
-    return main(arguments[1:])
-
-
-def _completion(arguments: Sequence[str]) -> int:
-    from mock_kafka.completion import build_parser, script  # noqa: PLC0415
-
-    print(script(build_parser().parse_args(arguments[1:]).shell))
-    return 0
-
-
-COMMANDS = {
-    "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
-    "proxy": (_proxy, "serve in front of another Kafka cluster, with faults and a journal"),
-    "certs": (_certs, "create a test CA and certificates for TLS"),
-    "topics": (_topics, "create, list, describe, alter, delete and compact topics"),
-    "configs": (_configs, "describe and alter configurations and client quotas"),
-    "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
-    "acls": (_acls, "add, remove and list the rules of access control lists"),
-    "record": (_record, "write what a Kafka cluster has to a file, with scrubbed records"),
-    "faults": (_admin, "list, add and remove the fault rules of a running cluster"),
-    "requests": (_admin, "list past requests, or write them to a file for Wireshark"),
-    "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
-    "brokers": (_admin, "list, stop, start, isolate and add brokers of a running cluster"),
-    "snapshot": (_admin, "save the setup of a running cluster to a file, or load it"),
-    "health": (_admin, "tell whether a cluster serves, or wait for it"),
-    "explore": (_explore, "run a command under schedules of faults, and shrink what fails"),
-    "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
-    "atlas": (_atlas, "measure what clients do with everything that a broker can answer"),
-    "load": (_load, "run a load plan with PySpark, and write a report"),
-    "completion": (_completion, "print a script that completes commands and options in a shell"),
-}
+_TAKES_ITS_NAME = {"broker.__main__", ADMIN_COMMANDS}
+"""Modules that run more than one command."""
+_READS_VARIABLES = {"serve", "proxy"}
 
 HELP = f"""\
 usage: mock-kafka COMMAND [OPTION...]
@@ -232,5 +122,9 @@ def _run(arguments: Sequence[str]) -> int:
         more = "mock-kafka --help lists the commands\n"
         print(f"{unknown}{more}" if command else HELP, end="", file=sys.stderr)
         return USAGE_ERROR
-    run, _ = COMMANDS[command]
-    return run(arguments)
+    is_compaction = command == "topics" and "--compact" in arguments
+    module = ".compact_command" if is_compaction else COMMANDS[command][0]
+    words = arguments if module in _TAKES_ITS_NAME else arguments[1:]
+    variables = (os.environ,) if command in _READS_VARIABLES else ()
+    status: int = imported(module).main(words, *variables)
+    return status

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mock_kafka.async_methods import AsyncMethods
 from mock_kafka.broker_command import broker_command
@@ -24,11 +24,11 @@ from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods
 from mock_kafka.near_names import did_you_mean
 from mock_kafka.printed_lines import BOOTSTRAP_SERVERS, CA_LOCATION, SECURITY_PROTOCOL
+from mock_kafka.served import ServedProcess
 from mock_kafka.snapshot_methods import Snapshot, snapshot_file
 from mock_kafka.threads import finish_in_thread
 
 if TYPE_CHECKING:  # imports the broker
-    from mock_kafka.in_process import BrokerThread
     from mock_kafka.views import Request
 
 __tracebackhide__ = True  # pytest shows the line of the caller
@@ -38,10 +38,9 @@ AUTHORIZER = "acl"
 START_TIMEOUT_S = 15.0
 LOAD_TIMEOUT_S = 60.0
 """How long a start with a snapshot may take."""
-STOP_TIMEOUT_S = 5.0
 
 
-class MockKafka(ClusterMethods):
+class MockKafka(ServedProcess, ClusterMethods):
     """A cluster of brokers in a separate process.
 
     Use `with MockKafka() as kafka:` or `async with MockKafka() as kafka:`, or call `start` and
@@ -51,6 +50,8 @@ class MockKafka(ClusterMethods):
     A method (`fail`, `advance`, `records` and so on) takes about a millisecond. In coroutines use
     the same methods of `kafka.aio`, which do not block the event loop.
     """
+
+    _not_running = "the cluster is not running: use `with MockKafka() as kafka`"
 
     def __init__(
         self,
@@ -110,8 +111,8 @@ class MockKafka(ClusterMethods):
         """
         if in_process and command:
             raise ValueError("in_process=True runs the broker in this process; remove command")
+        super().__init__(config)
         self.brokers = brokers
-        self.config = dict(config or {})
         self.tls = tls
         self.users = None if users is None else dict(users)
         if users and "sasl.users" in self.config:
@@ -129,22 +130,10 @@ class MockKafka(ClusterMethods):
         self.snapshot_at_start = snapshot
         self.command = command
         self.aio = AsyncMethods(self)
-        self._process: BrokerProcess | BrokerThread | None = None
-        self._control: Control | None = None
-        self._last_log_lines: list[str] = []
 
     def __repr__(self) -> str:
         state = self._process.bootstrap_servers if self._process else "not started"
         return f"<MockKafka {state}>"
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """`HOST:PORT` of every broker, comma-separated, for the configuration of a client.
-
-        Raises:
-            RuntimeError: the cluster is not running.
-        """
-        return self._running().bootstrap_servers
 
     def bootstrap_servers_of(self, listener: str) -> str:
         """Return the addresses of a listener by its name in `listeners`.
@@ -223,15 +212,6 @@ class MockKafka(ClusterMethods):
         return self.bootstrap_servers.split(",")
 
     @property
-    def admin_url(self) -> str:
-        """The URL of the admin port: a web page, and the HTTP API of docs/admin.md.
-
-        Raises:
-            RuntimeError: the cluster is not running, or has no admin port.
-        """
-        return self.control.url
-
-    @property
     def control(self) -> Control:
         """The admin port, for requests without a method: `kafka.control.ask("GET", "/v1/groups")`.
 
@@ -243,17 +223,7 @@ class MockKafka(ClusterMethods):
             raise RuntimeError("the cluster has no admin port; remove admin_port=None")
         return self._control
 
-    @property
-    def pid(self) -> int:
-        """The process id of the cluster, to measure or to kill it."""
-        return self._running().pid
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the cluster was started and its process still runs."""
-        return self._process is not None and self._process.poll() is None
-
-    def start(self) -> "MockKafka":
+    def start(self) -> Self:
         """Start the cluster; return when it accepts connections.
 
         Raises:
@@ -261,8 +231,7 @@ class MockKafka(ClusterMethods):
                 broker's error.
             RuntimeError: it was started already.
         """
-        if self._process is not None:
-            raise RuntimeError(f"{self!r} was started already")
+        self._check_stopped()
         timeout_s = START_TIMEOUT_S if self.snapshot_at_start is None else LOAD_TIMEOUT_S
         with ExitStack() as files:
             arguments = self._arguments(files)
@@ -274,21 +243,10 @@ class MockKafka(ClusterMethods):
                 command = broker_command(self.command)
                 self._process = BrokerProcess(arguments, timeout_s, command)
         if self.admin_port is not None:
-            token = self.config.get("broker.admin.token")
-            self._control = Control(self._process.admin_url, None if token is None else str(token))
+            self._control = self._open_control(self._process.admin_url)
         if self.snapshot_at_start is not None:  # a recording has its number of brokers
             self.brokers = len(self.bootstrap_servers_list)
         return self
-
-    def stop(self) -> None:
-        """Stop the cluster and delete its data; do nothing if it is not running."""
-        process, self._process = self._process, None
-        control, self._control = self._control, None
-        if control is not None:
-            control.close()
-        if process is not None:
-            process.end(STOP_TIMEOUT_S)
-            self._last_log_lines = process.log_lines()
 
     def hook(self, function: "Callable[[Request], Mapping[str, Any] | None] | None") -> None:
         """Call a function for every request before it is handled; needs `in_process=True`.
@@ -311,22 +269,7 @@ class MockKafka(ClusterMethods):
             None if function is None else lambda request: function(request_of(request))
         )
 
-    def log_lines(self) -> list[str]:
-        """Return the lines of the cluster's log, oldest first, also after `stop`."""
-        return self._process.log_lines() if self._process else list(self._last_log_lines)
-
-    def __enter__(self) -> "MockKafka":
-        return self.start()
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    async def __aenter__(self) -> "MockKafka":
+    async def __aenter__(self) -> Self:
         return await finish_in_thread(self.start)
 
     async def __aexit__(
@@ -359,11 +302,6 @@ class MockKafka(ClusterMethods):
         own = ("ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain")
         has_own = any(key in self.config for key in own)
         return self._running().value_of(CA_LOCATION) if self.tls and not has_own else None
-
-    def _running(self) -> "BrokerProcess | BrokerThread":
-        if self._process is None:
-            raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
-        return self._process
 
     def _arguments(self, files: ExitStack) -> list[str]:
         """Return the arguments of the broker; `files` deletes those that they name."""

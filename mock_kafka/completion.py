@@ -6,8 +6,10 @@ the line so far in `COMP_LINE`.
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from mock_kafka.commands import ADMIN_COMMANDS, COMMANDS, imported
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -31,6 +33,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("shell", choices=SHELLS)
     return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the script of a shell; return the exit status."""
+    print(script(build_parser().parse_args(arguments).shell))
+    return 0
 
 
 def script(shell: str) -> str:
@@ -70,45 +78,28 @@ def line_parser(summaries: Mapping[str, str], command: str) -> argparse.Argument
 
 def _command_parser(command: str) -> argparse.ArgumentParser:
     """Return a command's own parser, which completes names that it does not list as choices."""
+    module, _ = COMMANDS[command]
+    parser: argparse.ArgumentParser
     if command in {"serve", "certs"}:
         parser = _broker_parser(command)
     elif command == "proxy":
         from proxy.cli import build_parser as proxy_parser  # noqa: PLC0415
 
         parser = _with_keys(proxy_parser())
-    elif command in {"acls", "configs", "groups", "topics"}:
-        parser = _tool_parser(command)
     elif command == "load":
         from loadgen.options import SUBCOMMANDS, parser_of  # noqa: PLC0415
         from loadgen.plans import built_in_plans  # noqa: PLC0415
 
         parser = parser_of("mock-kafka load")
         _complete_with(parser, "plan", {**built_in_plans(), **SUBCOMMANDS}, has_files=True)
-    elif command == "scenario":
-        from scenarios import registry  # noqa: PLC0415
-        from scenarios.cli import build_parser as scenario_parser  # noqa: PLC0415
-
-        parser = scenario_parser()
-        names = {name: scenario.help for name, scenario in registry.SCENARIOS.items()}
-        _complete_with(parser, "name", names)
-    elif command == "atlas":
-        from atlas.cli import build_parser as atlas_parser  # noqa: PLC0415
-
-        parser = atlas_parser()
-    elif command == "explore":
-        from mock_kafka.explore_command import build_parser as explore_parser  # noqa: PLC0415
-
-        parser = explore_parser()
-    elif command == "record":
-        from proxy.recording.command import build_parser as record_parser  # noqa: PLC0415
-
-        parser = record_parser()
-    elif command == "completion":
-        parser = build_parser()
+    elif module == ADMIN_COMMANDS:
+        parser = imported(module).build_parser(command)
     else:
-        from mock_kafka.admin_commands import build_parser as admin_parser  # noqa: PLC0415
-
-        parser = admin_parser(command)
+        parser = imported(module).build_parser()
+    if command == "scenario":
+        scenarios = imported("scenarios.registry").SCENARIOS
+        names = {name: scenario.help for name, scenario in scenarios.items()}
+        _complete_with(parser, "name", names)
     return parser
 
 
@@ -129,18 +120,6 @@ def _with_keys(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     keys = {f"{name}=": key.doc or "" for name, key in BROKER_KEYS.items()}
     _complete_with(parser, "overrides", keys)
     return parser
-
-
-def _tool_parser(command: str) -> argparse.ArgumentParser:
-    from client.tools import acls, configs, groups, topics  # noqa: PLC0415
-
-    parsers: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
-        "acls": acls.build_parser,
-        "configs": configs.build_parser,
-        "groups": groups.build_parser,
-        "topics": topics.build_parser,
-    }
-    return parsers[command]()
 
 
 def _complete_with(

@@ -12,14 +12,14 @@ It needs `pip install testcontainers` and a container engine.
 import shlex
 import socket
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from mock_kafka.async_methods import AsyncMethods
 from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import Control
 from mock_kafka.health import wait_until_healthy
 from mock_kafka.methods import ClusterMethods
+from mock_kafka.served import Served
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -30,7 +30,7 @@ ADMIN_PORT = 9099
 START_TIMEOUT_S = 30.0
 
 
-class MockKafkaContainer(ClusterMethods):
+class MockKafkaContainer(Served, ClusterMethods):
     """A cluster in a container, with the methods of a cluster; use it in a with statement.
 
     The engine maps the ports of the container to random ones. The brokers advertise these, so
@@ -51,12 +51,11 @@ class MockKafkaContainer(ClusterMethods):
             brokers: number of brokers; their node ids are 1, 2 and so on.
             config: Kafka's broker keys, without `listeners` and `node.id`.
         """
+        super().__init__(config)
         self.image = image
         self.brokers = brokers
-        self.config = dict(config or {})
         self.aio = AsyncMethods(self)
         self._container: Any = None
-        self._control: Control | None = None
         self._bootstrap_servers = ""
 
     def __repr__(self) -> str:
@@ -73,15 +72,6 @@ class MockKafkaContainer(ClusterMethods):
         return self._bootstrap_servers
 
     @property
-    def admin_url(self) -> str:
-        """The URL of the admin port on this machine.
-
-        Raises:
-            RuntimeError: the container is not running.
-        """
-        return self.control.url
-
-    @property
     def control(self) -> Control:
         """The admin port, for requests without a method.
 
@@ -92,7 +82,7 @@ class MockKafkaContainer(ClusterMethods):
             raise RuntimeError("the container is not running: use `with MockKafkaContainer()`")
         return self._control
 
-    def start(self) -> "MockKafkaContainer":
+    def start(self) -> Self:
         """Start the container, and advertise its mapped ports.
 
         Raises:
@@ -119,23 +109,10 @@ class MockKafkaContainer(ClusterMethods):
     def stop(self) -> None:
         """Stop and remove the container; do nothing if it is not running."""
         container, self._container = self._container, None
-        control, self._control = self._control, None
         self._bootstrap_servers = ""
-        if control is not None:
-            control.close()
+        self._close_control()
         if container is not None:
             container.stop()
-
-    def __enter__(self) -> "MockKafkaContainer":
-        return self.start()
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _note_addresses(self, addresses: Mapping[str, str]) -> None:
         """Do nothing: a container has fixed ports, so a reset to new ones is refused."""
@@ -149,8 +126,7 @@ class MockKafkaContainer(ClusterMethods):
         # The admin port accepts addresses in the Host header, and only allowed names.
         host = socket.gethostbyname(self._container.get_container_host_ip())
         admin_port = self._container.get_exposed_port(ADMIN_PORT)
-        token = self.config.get("broker.admin.token")
-        control = Control(f"http://{host}:{admin_port}", None if token is None else str(token))
+        control = self._open_control(f"http://{host}:{admin_port}")
         try:
             wait_until_healthy(control, START_TIMEOUT_S)
         except (ConnectionError, TimeoutError) as error:

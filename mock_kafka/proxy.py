@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from types import TracebackType
+from typing import Self
 
 from mock_kafka.broker_command import broker_command
 from mock_kafka.broker_process import BrokerProcess
@@ -14,19 +14,21 @@ from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.printed_lines import CA_LOCATION
 from mock_kafka.quota_methods import QuotaMethods
 from mock_kafka.request_methods import RequestMethods
+from mock_kafka.served import ServedProcess
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 START_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 5.0
 
 
-class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
+class KafkaProxy(ServedProcess, FaultMethods, QuotaMethods, RequestMethods):
     """A proxy in a separate process; clients use its `bootstrap_servers` in place of the cluster's.
 
     Use `with KafkaProxy(to="localhost:9092") as kafka:`, or call `start` and `stop`. Topics, groups
     and records are the cluster's, so it has none of the methods for them.
     """
+
+    _not_running = "the proxy is not running: use `with KafkaProxy(...) as kafka`"
 
     def __init__(
         self,
@@ -58,8 +60,8 @@ class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
                 `ca_path`) unless `config` has `ssl.keystore.location`.
             command: how to start `mock-kafka`, if it is installed in another environment.
         """
+        super().__init__(config)
         self.to = to
-        self.config = dict(config or {})
         self.to_config = dict(to_config or {})
         self.host = host
         self.port = port
@@ -67,22 +69,10 @@ class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
         self.faults_at_start = faults
         self.tls = tls
         self.command = command
-        self._process: BrokerProcess | None = None
-        self._control: Control | None = None
-        self._last_log_lines: list[str] = []
 
     def __repr__(self) -> str:
         state = self._process.bootstrap_servers if self._process else "not started"
         return f"<KafkaProxy {state} to {self.to}>"
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """`HOST:PORT` of the bootstrap port, for the configuration of a client.
-
-        Raises:
-            RuntimeError: the proxy is not running.
-        """
-        return self._running().bootstrap_servers
 
     @property
     def ca_path(self) -> str:
@@ -95,15 +85,6 @@ class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
         return self._running().value_of(CA_LOCATION)
 
     @property
-    def admin_url(self) -> str:
-        """The URL of the admin port: a web page, and the HTTP API of docs/admin.md.
-
-        Raises:
-            RuntimeError: the proxy is not running.
-        """
-        return self.control.url
-
-    @property
     def control(self) -> Control:
         """The admin port, for requests without a method.
 
@@ -114,36 +95,19 @@ class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
         assert self._control is not None
         return self._control
 
-    @property
-    def pid(self) -> int:
-        """The process id of the proxy, to measure or to kill it."""
-        return self._running().pid
-
-    def start(self) -> "KafkaProxy":
+    def start(self) -> Self:
         """Start the proxy; return when it accepts connections.
 
         Raises:
             StartError: it did not start; the message has its error.
             RuntimeError: it was started already.
         """
-        if self._process is not None:
-            raise RuntimeError(f"{self!r} was started already")
+        self._check_stopped()
         with ExitStack() as files:
             arguments = self._arguments(files)
             self._process = BrokerProcess(arguments, START_TIMEOUT_S, broker_command(self.command))
-        token = self.config.get("broker.admin.token")
-        self._control = Control(self._process.admin_url, None if token is None else str(token))
+        self._control = self._open_control(self._process.admin_url)
         return self
-
-    def stop(self) -> None:
-        """Stop the proxy, and close all connections through it; do nothing if it is not running."""
-        process, self._process = self._process, None
-        control, self._control = self._control, None
-        if control is not None:
-            control.close()
-        if process is not None:
-            process.end(STOP_TIMEOUT_S)
-            self._last_log_lines = process.log_lines()
 
     def stop_broker(self, broker: int) -> None:
         """Close the connections through the port of a broker, and refuse new ones.
@@ -167,26 +131,6 @@ class KafkaProxy(FaultMethods, QuotaMethods, RequestMethods):
         """
         self.control.unanswered.clear()
         self.control.ask("POST", "/v1/reset")
-
-    def log_lines(self) -> list[str]:
-        """Return the lines of the proxy's log, oldest first, also after `stop`."""
-        return self._process.log_lines() if self._process else list(self._last_log_lines)
-
-    def __enter__(self) -> "KafkaProxy":
-        return self.start()
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def _running(self) -> BrokerProcess:
-        if self._process is None:
-            raise RuntimeError("the proxy is not running: use `with KafkaProxy(...) as kafka`")
-        return self._process
 
     def _arguments(self, files: ExitStack) -> list[str]:
         """Return the arguments of the proxy; `files` deletes those that they name."""

@@ -8,8 +8,8 @@ adapts it to the new leader's rule.
 
 import sys
 from collections.abc import Iterable, Iterator, Set
-from itertools import islice
 
+from producer_state.entries import ProducerEntries
 from producer_state.expiry import NEVER_MS, remove_expired
 from producer_state.row_layout import (
     EPOCH_AND_NEWEST,
@@ -17,9 +17,7 @@ from producer_state.row_layout import (
     FLOOR_AT,
     FLOOR_PERIOD_MASK,
     LAST_SEQUENCE,
-    batches_at,
     epoch_at,
-    floor_at,
     layout_of,
     row_of,
     set_floor,
@@ -36,16 +34,13 @@ from producer_state.rules import (
     STALE_EPOCH,
     Decision,
     Entry,
-    ProducerDescription,
     Refused,
     decide,
-    describe,
     floor_after,
 )
 from producer_state.transactions import PartitionTransactions, TransactionalEntry
 from producer_state.truncation import StoredBatch, forget
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced_stream
 
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
 _pack_newest_into = EPOCH_AND_NEWEST.pack_into
@@ -54,7 +49,7 @@ _EPOCH_MAX = 2**15 - 1
 _NEWER_EPOCH_VERSION_MIN = 2
 
 
-class ProducerStateManager:
+class ProducerStateManager(ProducerEntries):
     """All idempotent producers of one partition, under one of two rule sets.
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
@@ -62,21 +57,13 @@ class ProducerStateManager:
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
     """
 
-    __slots__ = (
-        "_is_round_open",
-        "_layout",
-        "_oldest_ms",
-        "_table",
-        "_transactional",
-        "_transactions",
-    )
+    __slots__ = ("_is_round_open", "_oldest_ms", "_transactions")
 
     def __init__(self, *, batches: int, window: int) -> None:
-        self._layout = layout_of(batches, window)
-        self._table = RowTable(self._layout.row_bytes)
+        layout = layout_of(batches, window)
+        super().__init__(layout, RowTable(layout.row_bytes), _NO_ENTRIES)
         # Most partitions never have a transaction.
         self._transactions: PartitionTransactions | None = None
-        self._transactional = _NO_ENTRIES
         # No producer's last write is older, so `expire` mostly returns at once.
         self._oldest_ms = NEVER_MS
         # During a round of expiry `_oldest_ms` covers only the producers already checked.
@@ -252,20 +239,6 @@ class ProducerStateManager:
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
             self._oldest_ms = timestamp_ms
 
-    def entry(self, producer_id: int) -> Entry | None:
-        """Return the state of a producer; None if it has none."""
-        table = self._table
-        position = table.find(producer_id)
-        if position < 0:
-            return None
-        producer_epoch = epoch_at(table, position)
-        batches = batches_at(table, position, self._layout)
-        floor = floor_at(table, position, self._layout)
-        transactional = self._transactional.get(producer_id)
-        if transactional is not None:
-            return Entry(producer_epoch, batches, floor, *transactional)
-        return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
-
     @property
     def first_unstable_offset(self) -> int:
         """The first offset of the oldest open transaction; NO_OFFSET if none is open."""
@@ -432,17 +405,6 @@ class ProducerStateManager:
         while table.merge_one():
             yield 0
         self._is_round_open = False
-
-    @may_pause
-    def describe(self, limit: int | None = None) -> list[ProducerDescription]:
-        """Return the first producers by producer id; those that a pause removes are left out."""
-        producer_ids = islice(self._table.sorted_producer_ids(), limit)
-        entries = ((known, self.entry(known)) for known in paced_stream(producer_ids))
-        return [describe(known, entry) for known, entry in entries if entry is not None]
-
-    def entries(self) -> list[tuple[int, Entry | None]]:
-        """Return all producer ids with their state, ascending, as of one moment: no pause."""
-        return [(known, self.entry(known)) for known in sorted(self._table.producer_ids())]
 
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""

@@ -169,6 +169,14 @@ class RowTable:
         self.row_bytes = row_bytes
         self.found_id = _NO_ID
 
+    def copied(self) -> "RowTable":
+        """Return a table with copies of the rows that are there now."""
+        table = RowTable(self.row_bytes)
+        table._buckets = list(map(bytearray, self._buckets))
+        table._low_mask, table._split = self._low_mask, self._split
+        table._row_count = self._row_count
+        return table
+
     def producer_ids(self) -> Iterator[int]:
         """Return the producer ids of all rows that are there now, unordered."""
         row = Struct(f"{_ID.format}{self.row_bytes - ID_BYTES}x")

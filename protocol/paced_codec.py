@@ -2,7 +2,7 @@
 
 kafka-python generates a function for each struct and version. The same generator makes these. They
 pause in their loops (`protocol/pacing.py`), they read tagged fields without a copy of the rest of
-the message, and they write into a buffer of their own, which is as large as the message and not
+the message, and they write into a separate buffer, which is as large as the message and not
 kept.
 """
 

@@ -1,7 +1,6 @@
 """The command line `mock-kafka proxy`."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
@@ -24,9 +23,7 @@ from broker.standard_streams import open_missing_streams, terminate_when_stdin_c
 from client.addresses import addresses_of
 from client.errors import SecurityError
 from client.security import security_of
-from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.pacing import may_pause
-from protocol.properties import PropertiesError, parse_properties
 from proxy.recording.options import add_record_options
 from proxy.serve import start_proxy
 from proxy.server import ProxyServer
@@ -39,7 +36,7 @@ cluster.
 As soon as connections are accepted, the first line on standard output is
   bootstrap.servers=HOST:PORT
 Clients use this address in place of the cluster's. Each broker of the cluster gets a
-port of its own, which its address in every response names.
+separate port, which its address in every response names.
 With --admin-port a line admin.url=http://HOST:PORT follows, and with --tls what
 clients must set. Logs go to standard error. Exit status: 0 after a signal, 1 when the
 start fails, 2 for wrong arguments.
@@ -251,9 +248,9 @@ def read_client_properties(path: Path | None) -> dict[str, str]:
     """
     if path is None:
         return {}
+    from client.tools.session import ToolError, read_properties  # noqa: PLC0415 - see ADR 24
+
     try:
-        return resolve_all(parse_properties(path.read_text(encoding="utf-8")), os.environ)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (EnvironmentVariableError, PropertiesError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        return read_properties(path)
+    except ToolError as error:
+        raise ConfigError(str(error)) from error

@@ -7,7 +7,7 @@ from protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from broker.faults.rule import FaultRule
 
-_WHY = "this is a proxy: it has no {0} of its own, the cluster behind it has"
+_WHY = "this is a proxy: it has no {0}; the cluster behind it has"
 
 
 def check_proxied(rule: "FaultRule") -> None:

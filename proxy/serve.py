@@ -16,6 +16,7 @@ from client.transport import tls_context
 from proxy.mirror import ENFORCED_KEYS, MirrorCluster
 from proxy.own_requests import UnknownClusterError, describe_cluster
 from proxy.server import ProxyServer
+from quotas.client_quotas import enforced_problem
 from quotas.definitions import parse_definitions
 
 PORTS_MAX = 100
@@ -40,10 +41,9 @@ async def start_proxy(
     """
     config = options.config
     for _, values in parse_definitions(config["client.quotas"]):
-        for name, _ in values:
-            if name not in ENFORCED_KEYS:
-                enforced = " and ".join(ENFORCED_KEYS)
-                raise StartError(f"{name}: the cluster enforces it; a proxy enforces {enforced}")
+        problem = enforced_problem(values, ENFORCED_KEYS)
+        if problem is not None:
+            raise StartError(problem)
     plans = plan_listeners(
         config,
         options.host,

@@ -6,6 +6,7 @@ client with a quota takes a request more: one with `validate_only`, or Metadata.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -41,18 +42,13 @@ def handle_create_topics(request: QuotaRequest) -> DispatchResult:
     Raises:
         DecodeError: the request is malformed.
     """
-    message = request.decoded()
-    if message.validate_only or not _has_limit(request):
-        return request.pass_on()
-    counts = {
-        topic.name: len(topic.assignments) or max(1, topic.num_partitions)
-        for topic in paced_elements(message.topics)
-    }
     version = max(request.context.api_version, COUNTED_VERSION_MIN)
-    probe = request.decoded()
-    probe.validate_only = True
 
-    def go_on(planned: Any) -> DispatchResult:
+    def go_on(message: Any, planned: Any) -> DispatchResult:
+        counts = {
+            topic.name: len(topic.assignments) or max(1, topic.num_partitions)
+            for topic in paced_elements(message.topics)
+        }
         valid: dict[_Key, int] = {}
         for topic in paced_elements(planned.topics):
             if not topic.error_code:
@@ -61,7 +57,7 @@ def handle_create_topics(request: QuotaRequest) -> DispatchResult:
                 valid[topic.name] = said if said > 0 else counts[topic.name]
         return _charge(request, message, "topics", valid, _refused_topic)
 
-    return request.ask(ApiKey.CREATE_TOPICS, version, probe, go_on)
+    return _ask_plan(request, version, go_on)
 
 
 @may_pause
@@ -91,14 +87,9 @@ def handle_create_partitions(request: QuotaRequest) -> DispatchResult:
     Raises:
         DecodeError: the request is malformed.
     """
-    message = request.decoded()
-    if message.validate_only or not _has_limit(request):
-        return request.pass_on()
-    totals = {topic.name: topic.count for topic in paced_elements(message.topics)}
-    probe = request.decoded()
-    probe.validate_only = True
 
-    def go_on(planned: Any) -> DispatchResult:
+    def go_on(message: Any, planned: Any) -> DispatchResult:
+        totals = {topic.name: topic.count for topic in paced_elements(message.topics)}
         valid = [found.name for found in planned.results if not found.error_code]
 
         def charge(counts: Mapping[_Key, int]) -> DispatchResult:
@@ -109,7 +100,26 @@ def handle_create_partitions(request: QuotaRequest) -> DispatchResult:
 
         return _ask_counts(request, valid, charge)
 
-    return request.ask(ApiKey.CREATE_PARTITIONS, request.context.api_version, probe, go_on)
+    return _ask_plan(request, request.context.api_version, go_on)
+
+
+@may_pause
+def _ask_plan(
+    request: QuotaRequest, version: int, go_on: Callable[[Any, Any], DispatchResult]
+) -> DispatchResult:
+    """Ask the cluster to validate the request, and go on with it and the response.
+
+    Without a limit, and if the client only validates, the request passes as it is.
+
+    Raises:
+        DecodeError: the request is malformed.
+    """
+    message = request.decoded()
+    if message.validate_only or not _has_limit(request):
+        return request.pass_on()
+    probe = request.decoded()
+    probe.validate_only = True
+    return request.ask(request.api_key, version, probe, partial(go_on, message))
 
 
 def _has_limit(request: QuotaRequest) -> bool:

@@ -111,7 +111,7 @@ class ClientQuotas:
         problem = (
             entity_problem(entity)
             or _changes_problem(entity, changes)
-            or self._enforced_problem(changes)
+            or enforced_problem(changes, self.enforced_keys)
         )
         if problem is None and is_shadow:
             problem = _shadow_problem(changes)
@@ -141,13 +141,6 @@ class ClientQuotas:
             self._values.pop(entity, None)
         if self.on_change is not None:
             self.on_change()
-        return None
-
-    def _enforced_problem(self, changes: Sequence[tuple[str, float | None]]) -> str | None:
-        for name, value in changes:
-            if value is not None and name not in self.enforced_keys:
-                enforced = " and ".join(self.enforced_keys)
-                return f"{name} is enforced by the cluster; a proxy enforces {enforced}"
         return None
 
     @may_pause
@@ -191,6 +184,17 @@ class ClientQuotas:
             for entity, values in paced_elements(list(self._values.items()))
             if _matches(entity, by_type, strict=strict)
         ]
+
+
+def enforced_problem(
+    changes: Iterable[tuple[str, float | None]], enforced_keys: Collection[str]
+) -> str | None:
+    """Return why quotas cannot be set where only some are enforced, or None."""
+    for name, value in changes:
+        if value is not None and name not in enforced_keys:
+            enforced = " and ".join(enforced_keys)
+            return f"{name} is enforced by the cluster; a proxy enforces {enforced}"
+    return None
 
 
 @may_pause

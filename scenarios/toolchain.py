@@ -1,8 +1,9 @@
 """Tools that build programs in other languages, and the cache folder of what is built once."""
 
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,8 +15,10 @@ from scenarios.maven import CannotRunError
 _BUILD_TIMEOUT_S = 300  # the first time all of a library is compiled
 
 
-def run_tool(program: str, arguments: Sequence[str], folder: Path) -> None:
-    """Run a compiler or package manager in a folder.
+def run_tool(
+    program: str, arguments: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None
+) -> None:
+    """Run a compiler or package manager in a folder, perhaps with more environment variables.
 
     Raises:
         CannotRunError: the program is not here, fails, or takes too long.
@@ -26,6 +29,7 @@ def run_tool(program: str, arguments: Sequence[str], folder: Path) -> None:
         subprocess.run(  # noqa: S603 - arguments of ours, no shell
             [program, *arguments],
             cwd=folder,
+            env={**os.environ, **(variables or {})},
             check=True,
             capture_output=True,
             text=True,

@@ -18,7 +18,7 @@ from broker.config import broker_keys, quota_keys, security_keys
 from broker.config.broker_config import BROKER_KEYS
 from broker.option_variables import variable_of
 from mock_kafka import arguments, fault, pytest_plugin
-from mock_kafka.cli import COMMANDS
+from mock_kafka.commands import COMMANDS
 from mock_kafka.completion import line_parser
 from scripts.api_reference import FUNCTION, PACKAGE, attributes, functions_of, syntax_tree
 

@@ -120,7 +120,7 @@ def release_tags(repository: Path) -> list[str]:
 
 
 def build_all(source: Path, tags: list[str], site: Path) -> list[str]:
-    """Build a checkout, and each of its tags as a version of its own.
+    """Build a checkout, and each of its tags as a separate version.
 
     Returns the links to other hosts.
 

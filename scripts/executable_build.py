@@ -349,7 +349,7 @@ def run(*words: object, environment: dict[str, str] | None = None) -> None:
 
 
 def start_s(program: Path, cache: Path) -> float:
-    """Return how long a program takes until it serves, with a cache folder of its own."""
+    """Return how long a program takes until it serves, with an empty cache folder."""
     variables = {"XDG_CACHE_HOME": str(cache), "LOCALAPPDATA": str(cache)}
     start = time.perf_counter()
     with subprocess.Popen(

@@ -45,7 +45,7 @@ def pytest_sessionstart() -> None:
     if not found.is_relative_to(REPOSITORY):
         pytest.exit(
             f"`import broker` found {found}, not this repository's. PyPI has a project named"
-            " `broker` that takes the same folder: uninstall it, or use an environment of its own"
+            " `broker` that takes the same folder: uninstall it, or use a separate environment"
             " (scripts/setup makes one).",
             returncode=4,
         )

@@ -1,4 +1,4 @@
-"""mock-kafka as one file, with places of its own, for the tests of the file and of its launcher."""
+"""mock-kafka as one file, in separate folders, for the tests of the file and of its launcher."""
 
 import os
 import shutil

@@ -41,7 +41,7 @@ def connector_jars() -> Path:
 
 @contextmanager
 def spark_session(folder: Path) -> Iterator["SparkSession"]:
-    """A session until the end of the block, with a JVM of its own; its log is folder/spark.log.
+    """A session until the end of the block, with a separate JVM; its log is folder/spark.log.
 
     The connector is there if it can be had; who needs it asks `connector_jars`.
 

@@ -1,5 +1,6 @@
 """The commands of admin clients for aiokafka."""
 
+from collections.abc import Coroutine
 from typing import Any, TextIO
 
 import aiokafka.admin
@@ -71,23 +72,11 @@ class AioKafkaAdmin(Adapter):
 
     def describe_configs(self, admin: Any, topic: str, timeout_ms: int) -> None:
         """Describe the configuration of a topic."""
-        resource = aiokafka.admin.config_resource.ConfigResource(
-            aiokafka.admin.config_resource.ConfigResourceType.TOPIC, topic
-        )
-        asking = admin.describe_configs([resource])
-        for response in self._thread.run(asking, timeout_ms):
-            for code, *_ in response.resources:
-                _raise_code(code)
+        self._check(admin.describe_configs([_of_topic(topic)]), timeout_ms, "resources")
 
     def alter_config(self, admin: Any, topic: str, config: dict[str, str], timeout_ms: int) -> None:
         """Set configuration keys of a topic."""
-        resource = aiokafka.admin.config_resource.ConfigResource(
-            aiokafka.admin.config_resource.ConfigResourceType.TOPIC, topic, config
-        )
-        altering = admin.alter_configs([resource])
-        for response in self._thread.run(altering, timeout_ms):
-            for code, *_ in response.resources:
-                _raise_code(code)
+        self._check(admin.alter_configs([_of_topic(topic, config)]), timeout_ms, "resources")
 
     def list_groups(self, admin: Any, timeout_ms: int) -> None:
         """List the groups."""
@@ -95,10 +84,7 @@ class AioKafkaAdmin(Adapter):
 
     def describe_group(self, admin: Any, group: str, timeout_ms: int) -> None:
         """Describe a group; raise the error of its description."""
-        asking = admin.describe_consumer_groups([group])
-        for response in self._thread.run(asking, timeout_ms):
-            for code, *_ in response.groups:
-                _raise_code(code)
+        self._check(admin.describe_consumer_groups([group]), timeout_ms, "groups")
 
     def delete_records(
         self, admin: Any, topic: str, offset: int, timeout_ms: int, partition: int = 0
@@ -113,6 +99,17 @@ class AioKafkaAdmin(Adapter):
     def describe_cluster(self, admin: Any, timeout_ms: int) -> None:
         """Describe the cluster."""
         self._thread.run(admin.describe_cluster(), timeout_ms)
+
+    def _check(self, asking: Coroutine[Any, Any, Any], timeout_ms: int, field: str) -> None:
+        """Raise the first error of responses; a field of each has entries that begin with one."""
+        for response in self._thread.run(asking, timeout_ms):
+            for code, *_ in getattr(response, field):
+                _raise_code(code)
+
+
+def _of_topic(topic: str, config: dict[str, str] | None = None) -> Any:
+    kinds = aiokafka.admin.config_resource
+    return kinds.ConfigResource(kinds.ConfigResourceType.TOPIC, topic, config)
 
 
 def _raise_code(code: int) -> None:

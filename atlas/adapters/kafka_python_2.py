@@ -95,12 +95,6 @@ class KafkaPython2Adapter(KafkaPythonAdapter):
         new = {topic: _ADMIN.NewPartitions(partitions)}
         admin.create_partitions(new, timeout_ms=timeout_ms)
 
-    def describe_topic(self, admin: Any, topic: str) -> None:
-        """Describe a topic; raise the error of its description."""
-        for description in admin.describe_topics([topic]):
-            if description["error_code"]:
-                raise kafka.errors.for_code(description["error_code"])()
-
     def describe_configs(self, admin: Any, topic: str) -> None:
         """Describe the configuration of a topic; the responses have the errors."""
         kind = _ADMIN.ConfigResourceType.TOPIC

@@ -1,4 +1,4 @@
-// kfake, franz-go's fake cluster, in a process of its own: a rival that figures are compared with.
+// kfake, franz-go's fake cluster, in a separate process: a rival that figures are compared with.
 //
 // Behaves like `broker serve`: the first line on stdout is bootstrap.servers=..., SIGTERM ends it.
 package main

@@ -43,7 +43,7 @@ from protocol.releases import Release
 
 _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _SET_CLASS_SIZE_MAX = 4
-"""Scala has classes of their own for sets up to this size, which print as `Set`."""
+"""Scala has separate classes for sets up to this size, which print as `Set`."""
 
 REPETITIONS_REFUSED_SINCE: Release = (4, 4)
 """First release that refuses a list that repeats elements at run time; at the start it warns."""

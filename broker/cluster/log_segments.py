@@ -84,7 +84,7 @@ DEFAULT_SETTINGS = SegmentSettings(
     index_interval_bytes=4096,
     can_fill_index=False,
 )
-"""Those of a topic without a configuration of its own."""
+"""Those of a topic whose configuration is not set."""
 
 
 class Segment:

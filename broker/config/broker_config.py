@@ -2,7 +2,7 @@
 
 There are four layers as in Kafka's `DynamicBrokerConfig`, in order of precedence: values changed at
 run time for one broker, values changed at run time for all brokers, values from the start, and
-defaults. `config[key]` is the value of brokers without a value of their own;
+defaults. `config[key]` is the value of brokers without their own;
 `config.for_broker(id)` has the values of one broker.
 """
 
@@ -74,7 +74,7 @@ RENAMED_KEYS = {"controller.mutation.time.ms": "controller.mutation.time.us, in 
 """The new names of our own keys, by the old ones."""
 
 _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
-"""`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
+"""`broker.2.KEY=VALUE` starts broker 2 with its own value."""
 
 DEFAULT_NODE_ID = 1
 
@@ -220,7 +220,7 @@ class BrokerConfig(Mapping[str, Any]):
         return int(self["broker.id"]) if self["broker.id"] >= 0 else DEFAULT_NODE_ID
 
     def ids_of_different_brokers(self) -> Iterable[int]:
-        """Return the ids of the brokers that have a value of their own."""
+        """Return the ids of the brokers that have their own value."""
         return self._views.keys()
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:

@@ -277,7 +277,7 @@ def _check_level(
     if not isinstance(error, Error) or error.level is None:
         return
     if not any(has_level(*pair, error.level) for pair in versions):
-        where = "of its own" if error.level == TOP else "for parts of a request"
+        where = "of the request" if error.level == TOP else "for parts of a request"
         which = match.api or "such a request"
         raise ValueError(f"level: the response to {which} has no error {where}")
 

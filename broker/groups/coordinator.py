@@ -3,7 +3,7 @@
 This module finds or creates the group of a request, and makes the checks that need no group, in
 the order of Kafka's `GroupCoordinatorService`. `group`, `joining` and `leaving` decide what happens
 inside a group of the classic protocol, `consumer` has the groups of the consumer protocol, and
-`streams` those of Kafka Streams, with a coordinator of their own.
+`streams` those of Kafka Streams, with a separate coordinator.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -4,11 +4,11 @@ Source: Kafka's `ModernGroup`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.errors import Refusal
+from broker.groups.loaded_records import LoadedGroup
 from broker.groups.modern_rules import GetModernRules, ModernRules
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -49,18 +49,6 @@ class RecordMakers(NamedTuple, Generic[M, T]):
     tombstones: Callable[[str, str], list[CoordinatorRecord]]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedGroup(Generic[M, T]):
-    """What the records of a group say, with the target of each member that has one."""
-
-    group_epoch: int
-    metadata_hash: int
-    assignment_epoch: int
-    assignment_ms: int
-    members: Sequence[M]
-    targets: Mapping[str, T]
-
-
 class ModernGroup(ABC, Generic[M, T]):
     """Members, epochs, and the target of each member, of which `nothing` is the empty one.
 
@@ -96,7 +84,7 @@ class ModernGroup(ABC, Generic[M, T]):
         """What the release says about the group now."""
         return self._get_rules()
 
-    def load(self, loaded: "LoadedGroup[M, T]") -> None:
+    def load(self, loaded: LoadedGroup[M, T]) -> None:
         """Have what the records of the group say, as a new coordinator does (Kafka's `replay`)."""
         self.group_epoch, self._metadata_hash = loaded.group_epoch, loaded.metadata_hash
         self.assignment_epoch, self.assignment_ms = loaded.assignment_epoch, loaded.assignment_ms

@@ -12,7 +12,7 @@ Gaps:
     - There is no metadata log: its end grows with the time, by one record every
       metadata.max.idle.interval.ms.
     - Controllers that are no brokers are not listed: there are none.
-    - Controllers have no listener of their own: the address is that of the broker's first listener.
+    - Controllers have no separate listener: the address is that of the broker's first listener.
 """
 
 from uuid import UUID

@@ -3,7 +3,7 @@
 Behaviour:
     - Returns the cluster id, the controller and the brokers that are up. From v2 a request may
       include those that are down, marked as fenced.
-    - Controllers have no listeners of their own: a request for their endpoints (v1) gets
+    - Controllers have no separate listeners: a request for their endpoints (v1) gets
       MISMATCHED_ENDPOINT_TYPE, another type UNSUPPORTED_ENDPOINT_TYPE.
     - Authorized operations, if requested, are those that the client may do: all without an
       authorizer, none without DESCRIBE on the cluster.

@@ -9,6 +9,9 @@ import msgspec
 
 from broker.http_admin.operation import Count, Input, Name, NodeId
 
+_OTHER_FEATURES = frozenset({"kraft.version"})
+"""Features that a cluster in one process does not have."""
+
 VersionSpan = Annotated[list[int], msgspec.Meta(min_length=2, max_length=2)]
 """The lowest and the highest version of an API."""
 
@@ -51,6 +54,25 @@ class RecordedCluster(Input, omit_defaults=True):
     features: dict[str, int] = msgspec.field(default_factory=dict)
     users: list[RecordedUser] = msgspec.field(default_factory=list)
     groups: list[RecordedGroup] = msgspec.field(default_factory=list)
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The configuration with which a cluster of ours is like this one.
+
+        It has the node ids, racks, cluster id, API versions and levels of features.
+        """
+        config = {f"broker.{one.node_id}.broker.rack": one.rack or "" for one in self.brokers}
+        if self.brokers:
+            config["node.id"] = str(self.brokers[0].node_id)
+        config["cluster.id"] = self.cluster_id or ""
+        if self.release:
+            config["broker.api.versions"] = self.release
+            config["cluster.features"] = ",".join(
+                f"{name}={level}"
+                for name, level in self.features.items()
+                if name not in _OTHER_FEATURES
+            )
+        return {key: value for key, value in config.items() if value}
 
 
 class AskedRequest(Input, omit_defaults=True):

@@ -18,7 +18,7 @@ from broker.http_admin.operation import (
 )
 from broker.http_admin.quotas import QuotaView
 from broker.http_admin.recorded_parts import AskedRequest, RecordedCluster
-from broker.http_admin.topic_records import BytesBody, HeaderBody
+from broker.http_admin.topic_records import BytesBody, HeaderBody, saved_bytes
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN
 from producer_state.rules import (
     NO_EPOCH,
@@ -27,6 +27,7 @@ from producer_state.rules import (
     NO_TIMESTAMP,
     SEQUENCE_MAX,
 )
+from protocol.records import Record
 
 Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
 MECHANISMS: tuple[Mechanism, ...] = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -53,6 +54,17 @@ class SavedRecord(Input, omit_defaults=True):
     key: str | BytesBody | None = None
     value: str | BytesBody | None = None
     headers: list[HeaderBody] = msgspec.field(default_factory=list)
+
+    @classmethod
+    def of(cls, record: Record) -> "SavedRecord":
+        """Return a record of a log as it is saved."""
+        return cls(
+            record.offset,
+            record.timestamp,
+            saved_bytes(record.key),
+            saved_bytes(record.value),
+            [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
+        )
 
 
 class SavedBatch(Input, omit_defaults=True):

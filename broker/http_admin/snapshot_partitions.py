@@ -28,15 +28,14 @@ from broker.http_admin.snapshot_document import (
     SavedRecord,
     SavedReplica,
 )
-from broker.http_admin.topic_records import HeaderBody, saved_bytes
-from producer_state.rules import NO_OFFSET, Batch, Entry
+from producer_state.entries import ProducerEntries
+from producer_state.rules import Batch, Entry
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements, paced_stream
 from protocol.records import (
     CONTROL_FLAG,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    Record,
     read_header,
     read_records,
 )
@@ -72,20 +71,20 @@ class LogAtOnce:
     log_end_offset: int
     high_watermark: int
     leader_epochs: tuple[tuple[int, int], ...]
-    producers: list[tuple[int, Entry]]
+    producers: ProducerEntries
     aborted: list[AbortedTransaction]
 
 
 def log_at_once(partition: Partition) -> LogAtOnce:
-    """Return what a log is now; it copies no record."""
-    log, producers = partition.log, partition.producers
+    """Return what a log is now; it copies no record and decodes no producer."""
+    log = partition.log
     return LogAtOnce(
         list(log.rewind()),
         log.log_start_offset,
         log.log_end_offset,
         log.high_watermark,
         log.epoch_starts,
-        [(producer_id, entry) for producer_id, entry in producers.entries() if entry is not None],
+        partition.producers.copied(),
         list(log.transaction_index.overlapping(0, log.log_end_offset)),
     )
 
@@ -123,7 +122,7 @@ def fill_log(saved: SavedPartition, log: LogAtOnce, left: LeftBytes, *, all_batc
     raw: list[str] = []
     saved.records = _encoded(_saved_records(log, raw, left, all_batches=all_batches))
     saved.batches = _encoded(raw)
-    saved.producers = _encoded(_saved_producer(*known) for known in paced_stream(log.producers))
+    saved.producers = _encoded(_saved_producer(*known) for known in log.producers.entries())
     saved.aborted_transactions = [SavedAbort(*transaction) for transaction in log.aborted]
 
 
@@ -137,11 +136,7 @@ class _Outcomes:
     """Which batches of a log are of open and of aborted transactions."""
 
     def __init__(self, log: LogAtOnce) -> None:
-        self._open = {
-            producer_id: entry.current_txn_start_offset
-            for producer_id, entry in log.producers
-            if entry.current_txn_start_offset != NO_OFFSET
-        }
+        self._producers = log.producers
         self._aborted: dict[int, list[AbortedTransaction]] = {}
         for transaction in log.aborted:
             self._aborted.setdefault(transaction.producer_id, []).append(transaction)
@@ -150,8 +145,8 @@ class _Outcomes:
         """Return whether a batch without markers is of no transaction, or of a committed one."""
         if not header.attributes & TRANSACTIONAL_FLAG:
             return True
-        start_offset = self._open.get(header.producer_id, NO_OFFSET)
-        if 0 <= start_offset <= header.base_offset:
+        producer = self._producers.entry(header.producer_id)
+        if producer is not None and 0 <= producer.current_txn_start_offset <= header.base_offset:
             return False
         aborted = self._aborted.get(header.producer_id, [])
         index = bisect_left(aborted, header.base_offset, key=lambda one: one.last_offset)
@@ -183,20 +178,10 @@ def _saved_records(
         else:
             for record in records:
                 if record.offset >= log.log_start_offset:
-                    yield _saved_record(record, left)
+                    left.take(len(record.key or b"") + len(record.value or b""))
+                    yield SavedRecord.of(record)
         if turn is not None:
             turn.pause()
-
-
-def _saved_record(record: Record, left: LeftBytes) -> SavedRecord:
-    left.take(len(record.key or b"") + len(record.value or b""))
-    return SavedRecord(
-        record.offset,
-        record.timestamp,
-        saved_bytes(record.key),
-        saved_bytes(record.value),
-        [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
-    )
 
 
 def _as_base64(batch: bytes, left: LeftBytes) -> str:

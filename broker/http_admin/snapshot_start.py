@@ -6,7 +6,7 @@ they are configured.
 
 import gzip
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,6 @@ from broker.config.keys import ConfigError
 from broker.faults import FaultRule
 from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Problem
-from broker.http_admin.recorded_parts import RecordedBroker
 from broker.http_admin.snapshot_document import LONG_PARTS, Snapshot
 from broker.http_admin.snapshot_load import (
     isolate_brokers,
@@ -31,8 +30,6 @@ from broker.server.server import Server
 from protocol.pacing import may_pause
 
 _GZIP = b"\x1f\x8b"
-_OTHER_FEATURES = {"kraft.version"}
-"""Features that a cluster in one process does not have."""
 
 
 class FirstSnapshot(msgspec.Struct, frozen=True):
@@ -46,29 +43,14 @@ class FirstSnapshot(msgspec.Struct, frozen=True):
     @property
     def broker_count(self) -> int:
         """The number of brokers that a recorded cluster had; 1 if the snapshot is no recording."""
-        return max(1, len(self._brokers))
+        cluster = self.document.cluster
+        return max(1, 0 if cluster is None else len(cluster.brokers))
 
     @property
     def config(self) -> Mapping[str, str]:
-        """The configuration with which a cluster is like a recorded one.
-
-        It has the node ids, racks, cluster id, API versions and levels of features; nothing if the
-        snapshot is no recording.
-        """
-        cluster, brokers = self.document.cluster, self._brokers
-        config = {f"broker.{one.node_id}.broker.rack": one.rack or "" for one in brokers}
-        if brokers:
-            config["node.id"] = str(brokers[0].node_id)
-        if cluster is not None:
-            config["cluster.id"] = cluster.cluster_id or ""
-        if cluster is not None and cluster.release:
-            config["broker.api.versions"] = cluster.release
-            config["cluster.features"] = ",".join(
-                f"{name}={level}"
-                for name, level in cluster.features.items()
-                if name not in _OTHER_FEATURES
-            )
-        return {key: value for key, value in config.items() if value}
+        """`RecordedCluster.config`; nothing if the snapshot is no recording."""
+        cluster = self.document.cluster
+        return {} if cluster is None else cluster.config
 
     @may_pause
     def hold_requests(self, cluster: Cluster) -> None:
@@ -107,10 +89,6 @@ class FirstSnapshot(msgspec.Struct, frozen=True):
         if self.document.cluster is None or cluster.config[AUTHORIZER_CLASS]:
             return self.document
         return msgspec.structs.replace(self.document, acls=[])
-
-    @property
-    def _brokers(self) -> Sequence[RecordedBroker]:
-        return [] if self.document.cluster is None else self.document.cluster.brokers
 
 
 @may_pause

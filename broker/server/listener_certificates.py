@@ -110,7 +110,7 @@ class ListenerCertificates:
         self._listeners = listeners
         self._first: dict[str, Stores] = {}
         self._own: dict[tuple[int, str], Stores] = {}
-        """Those of brokers that were started with keys of their own."""
+        """Those of brokers that were started with their own keys."""
         self._changed: dict[tuple[int, str], Stores] = {}
 
     def load_first(self, plan: ListenerPlan) -> ssl.SSLContext | None:

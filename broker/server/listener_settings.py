@@ -87,7 +87,7 @@ def plan_listeners(
     that is not in `advertised.listeners` advertises `advertised_host`, by default the host it is
     bound to. Listeners named in `controller.listener.names` are left out.
 
-    A broker may have `listeners` and `advertised.listeners` of its own, with the same names. With
+    A broker may have its own `listeners` and `advertised.listeners`, with the same names. With
     `listeners` alone it advertises its own ports. If only single brokers have listeners, the others
     have those of the first broker, on any free port.
 

@@ -1,6 +1,6 @@
 """The keys of OAuth providers: from a file, or from an HTTP endpoint of this machine.
 
-The broker fetches the key set of an endpoint when it starts, at an interval of its own clock, and
+The broker fetches the key set of an endpoint when it starts, at an interval on its clock, and
 when a client sends a token with an unknown key id. A thread fetches it, so that no request waits.
 
 Source: Kafka's `RefreshingHttpsJwks`.

@@ -18,27 +18,17 @@ def load_share_group(group: ShareGroup, records: LoadedRecords, topics: TopicSou
 
     Share states whose initialization had begun are initialized again with the next heartbeat.
     """
-    epoch = records.value(schema.ShareGroupMetadataKey)
-    target_epoch = records.value(schema.ShareGroupTargetAssignmentMetadataKey)
     states = records.value(schema.ShareGroupStatePartitionMetadataKey)
-    targets = records.by_member(schema.ShareGroupTargetAssignmentMemberKey)
-    current = records.by_member(schema.ShareGroupCurrentMemberAssignmentKey)
-    described = records.by_member(schema.ShareGroupMemberMetadataKey)
-    if epoch is not None:
-        group.group_epoch = epoch.epoch
-    if target_epoch is not None:
-        group.assignment_epoch = target_epoch.assignment_epoch
-        group.assignment_ms = target_epoch.assignment_timestamp
-    group.targets = {
-        member_id: assignment(value.topic_partitions) for member_id, value in targets.items()
-    }
     for entry in () if states is None else states.initialized_topics:
         group.initialized[entry.topic_id] = set(entry.partitions)
     group.has_state_partitions = states is not None
-    members = [
-        _member(member_id, value, current.get(member_id)) for member_id, value in described.items()
-    ]
-    group.load_members(members, 0 if epoch is None else epoch.metadata_hash, topics)
+    loaded = records.modern_group(
+        "Share",
+        group.group_epoch,
+        _member,
+        lambda value: assignment(value.topic_partitions),
+    )
+    group.load(loaded, topics)
 
 
 def _member(member_id: str, value: Any, current: Any) -> ShareMember:

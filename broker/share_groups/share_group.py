@@ -11,6 +11,7 @@ from uuid import UUID
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
+from broker.groups.loaded_records import LoadedGroup
 from broker.groups.modern_rules import GetModernRules, ModernRules, default_rules
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
 from broker.share_groups.sessions import TopicIdPartition
@@ -94,17 +95,18 @@ class ShareGroup:
 
     # Members ---------------------------------------------------------------------------------
 
-    def load_members(
-        self, members: Iterable[ShareMember], metadata_hash: int, topics: TopicSource
-    ) -> None:
-        """Have the members of the records; an epoch begins if their topics have another hash."""
-        self.members = {member.member_id: member for member in members}
+    def load(self, loaded: LoadedGroup[ShareMember, Assignment], topics: TopicSource) -> None:
+        """Have what the records say; an epoch begins if the topics have another hash."""
+        self.group_epoch = loaded.group_epoch
+        self.assignment_epoch, self.assignment_ms = loaded.assignment_epoch, loaded.assignment_ms
+        self.targets = dict(loaded.targets)
+        self.members = {member.member_id: member for member in loaded.members}
         self._subscribe()
         self._topic_names = {
             topic_id: topics.name_of(topic_id) or "" for topic_id in self.initialized
         }
         metadata = tuple(map(topics.get, self._subscribed))
-        if group_hash(topic for topic in metadata if topic is not None) == metadata_hash:
+        if group_hash(topic for topic in metadata if topic is not None) == loaded.metadata_hash:
             self._metadata = metadata
 
     def find_member(self, request: ShareHeartbeat) -> ShareMember | Refusal:

@@ -278,7 +278,7 @@ function method(name, row, { key, port = 'this', isOverride = false } = {}) {
       ? without(parametersType(operation, place), names.filter((each) => named(operation, place).some((one) => one.name === each)))
       : without(bodyType(operation), names.filter((each) => resolved(bodyOf(operation)).properties[each]));
     const isOptional = !rest.some((each) => each.required) && !resolved(bodyOf(operation)).oneOf;
-    // What later statements need has a name of its own.
+    // What later statements need has a name.
     const apart = row.then || row.otherwise ? Object.entries(row.defaults).filter(([field]) => rest.some((each) => each.name === field)) : [];
     const taken = apart.length ? `{ ${apart.map(([field, value]) => `${field} = ${value}, `).join('')}...options }` : 'options';
     parameters.push(`${taken}: ${type}${isOptional ? ' = {}' : ''}`);

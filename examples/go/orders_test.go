@@ -12,7 +12,7 @@ import (
 
 var coffee = Order{ID: 1, Price: 3, Quantity: 2}
 
-// newService returns a service with a cluster of its own, which has the topics.
+// newService returns a service with a new cluster, which has the topics.
 func newService(t *testing.T) (*Service, *mockkafka.Kafka, context.Context) {
 	t.Helper()
 	kafka := mockkafka.Start(t)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from client.errors import ClientError
+from client.errors import ClientError, ConnectionLostError
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import VERSION_MAX, next_sequence
@@ -43,8 +43,7 @@ class PartitionProducer(SequentialClient):
     async def disconnect(self) -> None:
         """See `SequentialClient`; a batch may be stored whose response is lost."""
         self._producer = None
-        while self._connections:
-            self._connections.popitem()[1].abort()
+        self._close_connections()
 
     def replace_producer(self) -> None:
         """Get a new producer id for the next batch."""
@@ -60,10 +59,11 @@ class PartitionProducer(SequentialClient):
     ) -> None:
         """Send a batch until it is stored, or an error cannot be retried.
 
-        `frames_of` returns its encoder for a version of Produce.
+        A batch whose response is lost is sent again with its sequence. `frames_of` returns the
+        encoder for a version of Produce.
 
         Raises:
-            ClientError: there is no response.
+            ClientError: there is no response to the last attempt.
         """
         for attempt in range(1, self.tenant.retries + 2):
             to = await self._connected(topic, partition, frames_of)
@@ -81,7 +81,13 @@ class PartitionProducer(SequentialClient):
                 records=records,
             )
             self._correlation_id = to.correlation_id
-            response = await self.wait_for_response(sent)
+            try:
+                response = await self.wait_for_response(sent)
+            except ConnectionLostError:
+                if attempt > self.tenant.retries or self.run.is_over:
+                    raise
+                self._close_connections()
+                continue
             if response.error_code in STORED:
                 self._sequences[key] = next_sequence(max(0, sequence), records)
                 return
@@ -93,6 +99,10 @@ class PartitionProducer(SequentialClient):
                 return
             await asyncio.sleep(BACKOFF_S)
         self.replace_producer()  # the next batch would leave a gap
+
+    def _close_connections(self) -> None:
+        while self._connections:
+            self._connections.popitem()[1].abort()
 
     async def _producer_for(self, event: Event, to: ProduceConnection) -> Producer:
         if not self.tenant.is_idempotent:

@@ -6,5 +6,5 @@ form is that of Kafka's own files, which kafka-python reads too, with these diff
 - Tagged fields stand in the order of their tags: kafka-python writes them as the schema has them.
 - Keys and values of records have the type `data`. The `apiKey` of a key is its record type.
 - `Version` of ConsumerGroupRegularExpressionValue is `ImageVersion`: messages of kafka-python have
-  a `version` of their own.
+  their own `version`.
 """

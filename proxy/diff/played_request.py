@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, decode_header, decode_response
+from protocol.codec import DecodeError, decode_header, decode_response, encode_request
 from protocol.json_view import decode_request_frame
 from protocol.message_schema import schema_of
 from proxy.diff.message_values import as_values
@@ -86,6 +86,14 @@ class PlayedRequest:
         """Whether the cluster responds to it: not to Produce with acks=0."""
         is_produce = self.api_key is ApiKey.PRODUCE and self.request is not None
         return not (is_produce and self.request.acks == 0)
+
+    def frame_of(self, request: Any) -> bytes:
+        """Return the frame of another request, under the header of this one."""
+        header = self.header
+        assert self.api_key is not None
+        return encode_request(
+            header.correlation_id, header.client_id or "", self.api_key, header.api_version, request
+        )
 
     def values_of(self, answer: bytes | dict[str, str] | None) -> Any:
         """Return the fields of a response, or what there is instead."""

@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, Protocol
 from uuid import UUID
 
 from broker.request.session import Session
@@ -22,7 +23,6 @@ from proxy.diff.played_request import PlayedRequest, error_codes
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
 from proxy.diff.shadow_broker import Answer, ShadowBroker
-from proxy.diff.shadow_connection import ShadowConnection, our_frame
 from proxy.diff.timing import CHANGED_TOPIC_MS
 
 NOT_READY = frozenset(
@@ -55,6 +55,17 @@ _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
 
+class Peer(Protocol):
+    """A connection whose requests are played; `ShadowConnection` is one."""
+
+    session: Session
+    fetch_offsets: dict[tuple[str, int], int]
+    """From where the client has last read each partition."""
+
+    def advance(self, now_ms: int) -> None:
+        """Play the requests whose turn has come."""
+
+
 class _Reader:
     """The connection that reads our log, with the rights of the client whose records it reads."""
 
@@ -78,10 +89,11 @@ class Shadow:
         """The first recorded offset of each partition, and the offset behind the last one."""
         self._changed_ms: dict[str, int] = {}
         """When topics were last created or deleted, by name and by real id."""
-        self._connection_count = 0
-        self._parked: list[ShadowConnection] = []
+        self.connection_ids = count(1)
+        """Ids of new connections."""
+        self._parked: list[Peer] = []
         self._is_advancing = False
-        self._lost: list[tuple[ShadowConnection, PlayedRequest]] = []
+        self._lost: list[tuple[Peer, PlayedRequest]] = []
         """Produce requests without a response, which the real cluster may have stored."""
         self._known_topics = {topic.name for topic in broker.cluster.topics.all()}
         self.comparison = LiveComparison(
@@ -89,13 +101,6 @@ class Shadow:
         )
         self.comparison.is_not_recorded = self._is_not_recorded
         self.ranges = FetchedRanges(self._read)
-
-    def connect(self, node_id: int, client_host: str) -> ShadowConnection:
-        """Return the shadow of a new connection to a broker of the real cluster."""
-        self._connection_count += 1
-        brokers = self.broker.cluster.brokers
-        ours = node_id if node_id in brokers else next(iter(brokers))
-        return ShadowConnection(self, ours, client_host, self._connection_count)
 
     def note_recorded(self, key: tuple[str, int], offsets: Sequence[int], end_offset: int) -> None:
         """Note which offsets of a partition, by topic and index, are in the recorded world."""
@@ -132,7 +137,7 @@ class Shadow:
             self._keep_stored(request, compared)
         if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
-        return our_frame(compared, with_our_ids(request, self.ids))
+        return compared.frame_of(with_our_ids(request, self.ids))
 
     def _not_ready(self, compared: PlayedRequest) -> str | None:
         """Return why a request is not played: the real cluster could not do it then."""
@@ -224,22 +229,20 @@ class Shadow:
             if topic not in names:
                 continue
             self._lost.remove((connection, compared))
-            frame = our_frame(
-                compared, with_our_ids(decode_request_frame(compared.frame), self.ids)
-            )
+            frame = compared.frame_of(with_our_ids(decode_request_frame(compared.frame), self.ids))
             self.broker.play(frame, connection, compared.received_ms, _ignore)
             end_offset = self.broker.log_end_offset(topic, following.index)
             if end_offset is None or end_offset >= following.base_offset:
                 return True
         return False
 
-    def lose(self, connection: ShadowConnection, compared: PlayedRequest) -> None:
+    def lose(self, connection: Peer, compared: PlayedRequest) -> None:
         """Note a request whose connection ended before its response."""
         self.report.not_compared(compared.api, "the connection ended before the response")
         if compared.api_key is ApiKey.PRODUCE and compared.request is not None:
             self._lost.append((connection, compared))
 
-    def park(self, connection: ShadowConnection) -> None:
+    def park(self, connection: Peer) -> None:
         """Advance a connection again when something was played."""
         if connection not in self._parked:
             self._parked.append(connection)
@@ -261,7 +264,7 @@ class Shadow:
 
     # What is compared ----------------------------------------------------------------------
 
-    def compare(self, connection: ShadowConnection, compared: PlayedRequest, now_ms: int) -> None:
+    def compare(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
         if compared.real is None:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
@@ -277,7 +280,7 @@ class Shadow:
                 self.ranges.grown(topic, partition)
 
     def _take_records(
-        self, connection: ShadowConnection, compared: PlayedRequest, real: dict[str, Any]
+        self, connection: Peer, compared: PlayedRequest, real: dict[str, Any]
     ) -> None:
         level = compared.request.isolation_level
         offsets = self._fetch_offsets(connection, compared)
@@ -326,7 +329,7 @@ class Shadow:
         return kept
 
     def _fetch_offsets(
-        self, connection: ShadowConnection, compared: PlayedRequest
+        self, connection: Peer, compared: PlayedRequest
     ) -> dict[tuple[str, int], int]:
         """Return from which offset each partition is read; a session remembers them."""
         remembered = connection.fetch_offsets

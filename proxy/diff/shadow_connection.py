@@ -7,16 +7,13 @@ log is as long as the real one was before it. Nothing here delays the client.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
 
 from broker.request.session import Session
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, encode_request
+from protocol.codec import DecodeError
 from proxy.diff.played_request import PlayedRequest
+from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import Answer
-
-if TYPE_CHECKING:
-    from proxy.diff.shadow import Shadow
 
 BARRIER_DELAY_MS = 50
 """An answer that takes longer than this is one that waits for other members."""
@@ -30,15 +27,14 @@ _AUTHENTICATION = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 class ShadowConnection:
     """The state machine of one connection; it calls nothing that waits, and raises nothing."""
 
-    def __init__(
-        self, shadow: "Shadow", node_id: int, client_host: str, connection_id: int
-    ) -> None:
-        self.broker_id = node_id
+    def __init__(self, shadow: Shadow, node_id: int, client_host: str) -> None:
+        """Start the shadow of a new connection to a broker of the real cluster."""
+        brokers = shadow.broker.cluster.brokers
+        self.broker_id = node_id if node_id in brokers else next(iter(brokers))
         self.client_host = client_host
-        self.connection_id = connection_id
+        self.connection_id = next(shadow.connection_ids)
         self.session = Session()
         self.fetch_offsets: dict[tuple[str, int], int] = {}
-        """From where the client has last read each partition."""
         self._shadow = shadow
         self._waiting: deque[PlayedRequest] = deque()
         """Requests that were not played yet, in their order."""
@@ -141,12 +137,3 @@ class ShadowConnection:
             self._shadow.compare(self, compared, now_ms)
         self._shadow.advance_parked(now_ms)
         self.advance(now_ms)
-
-
-def our_frame(compared: PlayedRequest, request: Any) -> bytes:
-    """Return the frame of a request with our ids, without its size."""
-    header = compared.header
-    assert compared.api_key is not None
-    return encode_request(
-        header.correlation_id, header.client_id or "", compared.api_key, header.api_version, request
-    )

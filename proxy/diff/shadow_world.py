@@ -20,7 +20,6 @@ from protocol.configs import ResourceType
 from proxy.diff.placement import adopt_placement
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import ShadowBroker
-from proxy.recorded_broker import recorded_texts
 from proxy.recording.recording import Recording, RecordingOptions
 from proxy.recording.scrubbing import UNSCRUBBED
 from proxy.recording.world_admin import open_world_admin
@@ -95,7 +94,7 @@ def shadow_config(world: RealWorld) -> BrokerConfig:
     """Return a configuration with which our broker behaves like those of the cluster."""
     cluster = world.snapshot.cluster or RecordedCluster()
     texts = {
-        **recorded_texts(cluster),
+        **cluster.config,
         "producer.state.batches": "5",
         "journal.enable": "false",
     }

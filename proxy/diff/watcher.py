@@ -29,7 +29,7 @@ class Watcher:
     def _sent(self, context: RequestContext, request: bytes) -> None:
         connection = self._connections.get(context.connection_id)
         if connection is None:
-            connection = self._shadow.connect(context.broker_id, context.client_host)
+            connection = ShadowConnection(self._shadow, context.broker_id, context.client_host)
             self._connections[context.connection_id] = connection
         if connection.session.principal != context.principal:
             connection.see_principal(context.principal)

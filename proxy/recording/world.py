@@ -20,10 +20,8 @@ from broker.http_admin.snapshot_document import (
     SavedTopic,
     Snapshot,
 )
-from broker.http_admin.topic_records import HeaderBody, saved_bytes
 from broker.produce.restore_records import OFFSETS_MAX
 from client.resources import PartitionKey, TopicDescription
-from protocol.records import Record
 from proxy.recording.cluster_reader import ClusterReader
 from proxy.recording.kept_records import KeptRecords
 from proxy.recording.log_reader import LogEnds
@@ -157,15 +155,5 @@ class _World:
             [self.node_ids[node_id] for node_id in replica_ids if node_id in self.node_ids],
             log_start_offset=start,
             log_end_offset=end,
-            records=[_saved(record) for record in records],
+            records=[SavedRecord.of(record) for record in records],
         )
-
-
-def _saved(record: Record) -> SavedRecord:
-    return SavedRecord(
-        record.offset,
-        record.timestamp,
-        saved_bytes(record.key),
-        saved_bytes(record.value),
-        [HeaderBody(name, saved_bytes(value)) for name, value in record.headers],
-    )

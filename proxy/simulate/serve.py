@@ -1,6 +1,5 @@
 """`mock-kafka proxy --simulate`: serve a recorded world alone, and refuse what it never had."""
 
-import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,20 +7,19 @@ from pathlib import Path
 
 from broker.clock import BrokerClock
 from broker.config.broker_config import BrokerConfig
-from broker.http_admin.long_body import read_long_body
+from broker.config.keys import ConfigError
 from broker.http_admin.operation import Problem
 from broker.http_admin.recorded_parts import AskedRequest, RecordedCluster
-from broker.http_admin.snapshot_document import LONG_PARTS, Snapshot
+from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.snapshot_load import load_snapshot
+from broker.http_admin.snapshot_start import read_snapshot
 from broker.http_admin.state import Admin
 from broker.log import log
 from broker.serve import ServeOptions, StartError, serve, start_server
 from broker.server.server import Server
 from protocol.pacing import may_pause
-from proxy.recorded_broker import recorded_texts
 from proxy.simulate.strict_requests import StrictRequests
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _AUTHORIZER = "authorizer.class.name"
 
 
@@ -33,14 +31,9 @@ def read_world(path: Path) -> Snapshot:
         StartError: the file cannot be read, is no such document, or has no requests.
     """
     try:
-        data = path.read_bytes()
-        if data.startswith(_GZIP_MAGIC):
-            data = gzip.decompress(data)
-        world: Snapshot = read_long_body(data, Snapshot, LONG_PARTS)
-    except OSError as error:
-        raise StartError(f"--simulate: cannot read {path}: {error.strerror or error}") from error
-    except (EOFError, Problem) as error:
-        raise StartError(f"--simulate: {path}: {error}") from error
+        world = read_snapshot(path).document
+    except ConfigError as error:
+        raise StartError(f"--simulate: {error}") from error
     if not world.requests:
         raise StartError(
             f"--simulate: {path} has no requests, so all would be refused: record it with"
@@ -56,7 +49,7 @@ def simulating_options(options: ServeOptions, world: Snapshot) -> ServeOptions:
     """
     cluster = world.cluster or RecordedCluster()
     config = options.config
-    texts = {**recorded_texts(cluster), **config.overrides}
+    texts = {**cluster.config, **config.overrides}
     for node_id, own in config.overrides_by_broker.items():
         texts |= {f"broker.{node_id}.{name}": text for name, text in own.items()}
     return replace(

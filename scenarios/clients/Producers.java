@@ -24,7 +24,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *                                          in flight ID COUNT whenever the metric has changed
  *   close ID                            -> closed ID
  *
- * PARTITION is - when the client shall choose. A producer has a thread of its own, because send()
+ * PARTITION is - when the client shall choose. Each producer has a thread, because send()
  * blocks while a topic is unknown.
  */
 public class Producers {

@@ -28,7 +28,7 @@ WINDOW_S = 3_600
 _TOPIC = "t"
 _DEATH = re.compile(r"broker stopped\b.*\bbroker=(\d+)")
 _LOG_LOOKS, _LOG_LOOK_MS = 200, 50
-"""The log is read by a thread of its own, which may be late."""
+"""The log is read by a separate thread, which may be late."""
 
 
 class Placed(NamedTuple):

@@ -1,6 +1,6 @@
 """Producers that write numbers to one partition each, until they are stopped.
 
-Every record is a batch of its own, so that a request has one batch and several are in flight.
+Every record is a separate batch, so that a request has one batch and several are in flight.
 """
 
 import asyncio
@@ -200,7 +200,7 @@ class Librdkafka(RealClient):
 
 
 class Java(RealClient):
-    """Kafka's own Java producer, in a process of its own."""
+    """Kafka's own Java producer, in a separate process."""
 
     name = f"java {JAVA_VERSION}"
 

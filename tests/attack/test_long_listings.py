@@ -35,6 +35,10 @@ PLACES = {"name": TOPIC, "group_id": GROUP, "transactional_id": "x-7"}
 CALLS_MAX = 2 * ITEMS
 """Calls of functions in one go: a view of each item takes more if the loop does not pause."""
 
+AT_ONCE_CALLS_MAX = 30 * ITEMS
+"""A snapshot is that of one moment, in which it copies what each log and group has; it encodes
+nothing then, and a partition with many producers takes no more calls."""
+
 
 def is_listing(operation: Operation) -> bool:
     places = operation.path.count("{")
@@ -84,7 +88,8 @@ def test_a_listing_pauses_between_its_items(operation: Operation, admin: Admin) 
         if iscoroutinefunction(operation.handler):
             asyncio.run(result)
 
-    assert most_calls_in_one_go(work) < CALLS_MAX
+    calls_max = AT_ONCE_CALLS_MAX if operation.path == "/v1/snapshot" else CALLS_MAX
+    assert most_calls_in_one_go(work) < calls_max
 
 
 def test_what_lists_groups_producers_transactions_and_records_takes_turns() -> None:

@@ -9,6 +9,7 @@ from benchmarks import kfake, raw_load, request_bytes, server_process
 from benchmarks.raw_load import LoadConnection
 from benchmarks.request_bytes import LoadError
 from protocol import messages
+from scenarios.maven import CannotRunError
 
 
 def _response(correlation_id: int, base_offset: int, error_code: int = 0) -> bytes:
@@ -78,7 +79,7 @@ def test_the_load_runs_against_librdkafkas_mock(
     if rival == "kfake":
         try:
             kfake.executable()
-        except kfake.NoKfakeError as error:
+        except CannotRunError as error:
             pytest.skip(str(error))
     with server_process.serve(rival) as server:
         figures = raw_load.measure(

@@ -1,6 +1,6 @@
 """Conversations about authorization: what an API answers to clients with different rules.
 
-A super user makes resources and rules; then clients with rules of their own send the same request,
+A super user makes resources and rules; then clients with different rules send the same request,
 first those whom a rule denies or no rule allows.
 """
 

@@ -1,4 +1,4 @@
-"""Clusters that the whole run shares, and a topic name of its own for every test."""
+"""Clusters that the whole run shares, and a separate topic name for every test."""
 
 import itertools
 import re
@@ -64,7 +64,7 @@ def shared_kafka_of_three() -> Iterator[MockKafka]:
 
 @pytest.fixture
 def kafka(shared_kafka: MockKafka) -> Iterator[MockKafka]:
-    """One broker; the test fails when the broker reports a bug of its own during the test."""
+    """One broker; the test fails when the broker reports one of its bugs during the test."""
     before = len(broker_errors(shared_kafka))
     yield shared_kafka
     assert broker_errors(shared_kafka)[before:] == []

@@ -88,7 +88,7 @@ class Tally:
 
 
 class DroppingProxy:
-    """One listener per broker, on ports in a row; a context manager with a thread of its own.
+    """One listener per broker, on ports in a row; a context manager with a separate thread.
 
     `drop_rate` is the share of Produce requests whose response is lost; it may be changed at any
     time, and so may `tally` be replaced.

@@ -1,4 +1,4 @@
-"""Members of a consumer group in threads of their own, so that one test can drive several.
+"""Members of a consumer group in separate threads, so that one test can drive several.
 
 A rebalance needs all members at the same time. A single thread that polled them in turn would wait
 for itself.

@@ -16,7 +16,7 @@ FAULTS = [
     {"name": "leader moves", "begun_s": 0.5, "ended_s": None, "lasts": False},
     {"name": "broker 3 is down", "begun_s": 1.2, "ended_s": 2.0, "lasts": True},
     {
-        "name": "a name that is too long for its chart",
+        "name": "a name too long for its chart",
         "begun_s": 2.6,
         "ended_s": None,
         "lasts": True,
@@ -56,7 +56,7 @@ def test_the_live_page_follows_the_run_until_it_is_over(browser: Browser) -> Non
         names = rates.locator("text.fault").evaluate_all(
             "found => found.map(t => t.firstChild.data)"
         )
-        assert names == ["leader moves", "broker 3 is down", "a name that is too long…"]
+        assert names == ["leader moves", "broker 3 is down", "a name too long for its…"]
         widths = [float(band.get_attribute("width") or 0) for band in rates.locator("rect").all()]
         assert [round(width) for width in widths] == [0, 121, 61]
         content["note"] = "the figures stopped: no memory"

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from mock_kafka import (
     AccessControlEntry,
@@ -26,7 +27,7 @@ from scenarios.clients.deadline import Deadline
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import USERNAME, ApacheKafka
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 PROPERTIES = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -98,7 +99,12 @@ def transaction(settings: Settings, transactional_id: str, value: str) -> Produc
 def commit_halfway(settings: Settings) -> None:
     """Commit offset 4 of `orders` for the group `billing`."""
     consumer = Consumer({**settings, "group.id": "billing"})
-    consumer.commit(offsets=[TopicPartition("orders", 0, 4)], asynchronous=False)
+    half = [TopicPartition("orders", 0, 4)]
+    deadline = Deadline()
+    while deadline.holds("a coordinator; Kafka creates the topic of the offsets first"):
+        with suppress(KafkaException):
+            consumer.commit(offsets=half, asynchronous=False)
+            break
     consumer.close()
 
 

@@ -388,7 +388,14 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka-python",
+        pytest.param("aiokafka", marks=pytest.mark.long),
+        pytest.param("confluent-kafka", marks=pytest.mark.long),
+    ],
+)
 def test_leaders_that_move_during_retries_change_nothing(
     cluster: Cluster, name: ClientName
 ) -> None:

@@ -63,7 +63,7 @@ def values(consumer: Consumer, count: int) -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", ["consumer", pytest.param("classic", marks=pytest.mark.long)])
 def test_a_transaction_and_a_member_go_on_after_a_restart(protocol: str) -> None:
     with restartable() as cluster:
         servers = {"bootstrap.servers": cluster.servers}
@@ -112,8 +112,8 @@ def test_a_transaction_and_a_member_go_on_after_a_restart(protocol: str) -> None
             consumer.close()
 
 
-class PlainListener(kafka_python.ConsumerRebalanceListener):
-    """Counts the assignments of a member of kafka-python."""
+class Assignments:
+    """Counts the assignments of a member."""
 
     def __init__(self) -> None:
         self.assigned_count = 0
@@ -125,17 +125,33 @@ class PlainListener(kafka_python.ConsumerRebalanceListener):
         pass
 
 
+class PlainListener(Assignments, kafka_python.ConsumerRebalanceListener):
+    """The listener of kafka-python."""
+
+
+class AsyncListener(Assignments, ConsumerRebalanceListener):  # type: ignore[misc]
+    """The listener of aiokafka."""
+
+
+PLAIN_MEMBER: Any = {
+    "group_id": "billing",
+    "auto_offset_reset": "earliest",
+    "enable_auto_commit": False,
+}
+
+
+def check_end(cluster: Restartable, listener: Assignments) -> None:
+    assert cluster.kafka.committed("billing") == {("orders", 0): 4}
+    assert cluster.stored() == [b"1", b"2", b"3", b"4"]
+    assert listener.assigned_count == 1
+
+
 def test_kafka_python_goes_on_after_a_restart() -> None:
     with restartable() as cluster:
         producer = kafka_python.KafkaProducer(
             bootstrap_servers=cluster.servers, enable_idempotence=True
         )
-        consumer = kafka_python.KafkaConsumer(
-            bootstrap_servers=cluster.servers,
-            group_id="billing",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-        )
+        consumer = kafka_python.KafkaConsumer(bootstrap_servers=cluster.servers, **PLAIN_MEMBER)
         listener = PlainListener()
         consumer.subscribe(["orders"], listener=listener)
 
@@ -160,36 +176,16 @@ def test_kafka_python_goes_on_after_a_restart() -> None:
             producer.send("orders", b"4").get(TIMEOUT_S)
             assert read(2) == [b"3", b"4"]
             consumer.commit()
-            assert cluster.kafka.committed("billing") == {("orders", 0): 4}
-            assert cluster.stored() == [b"1", b"2", b"3", b"4"]
-            assert listener.assigned_count == 1
+            check_end(cluster, listener)
         finally:
             producer.close()
             consumer.close()
 
 
-class AsyncListener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Counts the assignments of a member of aiokafka."""
-
-    def __init__(self) -> None:
-        self.assigned_count = 0
-
-    def on_partitions_assigned(self, assigned: Any) -> None:
-        self.assigned_count += 1
-
-    def on_partitions_revoked(self, revoked: Any) -> None:
-        pass
-
-
 async def test_aiokafka_goes_on_after_a_restart() -> None:
     with restartable() as cluster:
         producer = AIOKafkaProducer(bootstrap_servers=cluster.servers, enable_idempotence=True)
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=cluster.servers,
-            group_id="billing",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-        )
+        consumer = AIOKafkaConsumer(bootstrap_servers=cluster.servers, **PLAIN_MEMBER)
         listener = AsyncListener()
         consumer.subscribe(["orders"], listener=listener)
         await producer.start()
@@ -211,9 +207,7 @@ async def test_aiokafka_goes_on_after_a_restart() -> None:
             await producer.send_and_wait("orders", b"4")
             assert await read(2) == [b"3", b"4"]
             await consumer.commit()
-            assert cluster.kafka.committed("billing") == {("orders", 0): 4}
-            assert cluster.stored() == [b"1", b"2", b"3", b"4"]
-            assert listener.assigned_count == 1
+            check_end(cluster, listener)
         finally:
             await producer.stop()
             await consumer.stop()

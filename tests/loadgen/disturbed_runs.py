@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 HEAD = """\
 lateness_p99_ms: 1000
+abort_behind_s: 60
 topics: [{name: t, partitions: 3, replication_factor: 3}]
 target: {brokers: 3}
-tenants: [{name: shop, behaviour: steady, topic: t, clients: 6, rate: 200, retries: 100}]
+tenants: [{name: shop, behaviour: steady, topic: t, clients: 6, rate: 100, retries: 100}]
 """
 """One idempotent tenant, which a busy machine can serve, on three brokers."""
 

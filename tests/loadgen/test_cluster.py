@@ -60,7 +60,7 @@ def test_the_job_runs_on_a_spark_cluster(tmp_path: Path, monkeypatch: pytest.Mon
         assert "report: " in submitted
         assert_complete(out, master)
 
-        # These executors have a Python without any package, and folders of their own.
+        # These executors have a Python without any package, and separate folders.
         run(
             [
                 *(sys.executable, "-m", "mock_kafka", "load", str(plan), "--master", master),

@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from mock_kafka import cli
+from mock_kafka.commands import COMMANDS
 
 
 def test_help_names_every_command_and_an_example_of_each(
@@ -15,12 +16,12 @@ def test_help_names_every_command_and_an_example_of_each(
 ) -> None:
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command, (_, summary) in cli.COMMANDS.items():
+    for command, (_, summary) in COMMANDS.items():
         assert f"  {command:10} {summary}\n" in text
         assert re.search(rf"\n  (eval \"\$\()?mock-kafka {command} ", text)
 
 
-@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_each_command_has_its_own_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_info:
         cli.main([command, "--help"])

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from argcomplete.finders import CompletionFinder
 
-from mock_kafka import cli, completion
+from mock_kafka import completion
+from mock_kafka.commands import COMMANDS
 from scenarios import registry
 
-SUMMARIES = {name: summary for name, (_, summary) in cli.COMMANDS.items()}
+SUMMARIES = {name: summary for name, (_, summary) in COMMANDS.items()}
 PROGRAMS = {
     "bash": """
         eval "$(mock-kafka completion bash)"
@@ -91,11 +92,11 @@ def test_the_end_of_a_line_is_completed(
 
 
 def test_every_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert completions("mock-kafka ", monkeypatch) >= set(cli.COMMANDS)
+    assert completions("mock-kafka ", monkeypatch) >= set(COMMANDS)
     assert completions("mock-kafka scenario ", monkeypatch) >= set(registry.SCENARIOS)
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_options_of_every_command_are_offered(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,10 +98,10 @@ def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.Mon
 def test_a_command_of_the_shell_names_what_is_missing(
     installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fails(_arguments: object) -> int:
+    def fails(_name: str) -> int:
         raise ModuleNotFoundError("No module named 'structlog'")
 
-    monkeypatch.setitem(cli.COMMANDS, "serve", (fails, ""))
+    monkeypatch.setattr(cli, "imported", fails)
     with pytest.raises(ModuleNotFoundError):
         cli.main(["serve"])
     del installed["structlog"]
@@ -112,10 +112,10 @@ def test_a_command_of_the_shell_names_what_is_missing(
 def test_a_command_of_an_extra_names_its_packages(
     installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fails(_arguments: object) -> int:
+    def fails(_name: str) -> int:
         raise ModuleNotFoundError("No module named 'pyarrow'")
 
-    monkeypatch.setitem(cli.COMMANDS, "scenario", (fails, ""))
+    monkeypatch.setattr(cli, "imported", fails)
     monkeypatch.setitem(cli.EXTRAS, "scenario", "analysis")
     assert cli.main(["scenario", "cascade"]) == 1
     assert capsys.readouterr().err == (

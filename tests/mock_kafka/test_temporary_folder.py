@@ -20,6 +20,6 @@ def test_without_a_writable_folder_the_error_says_what_needs_it_and_what_to_do(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     for kafka in MockKafka(config={"num.partitions": 3}), MockKafka(faults=[{"drop": "both"}]):
-        with pytest.raises(StartError, match=r"config= and faults= .*: set TMPDIR"):
+        with pytest.raises(StartError, match=r"config=, faults= and snapshot= .*: set TMPDIR"):
             kafka.start()
         assert not kafka.is_running

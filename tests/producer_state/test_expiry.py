@@ -94,7 +94,7 @@ def test_expiry_in_steps_may_be_interrupted_by_appends(batches: int) -> None:
         partition.send(0, producer_id=5000 + step, timestamp_ms=NOW_MS + 100)
 
     kept = {row.producer_id for row in partition.producers.describe()}
-    entries = partition.producers.entries()
+    entries = list(partition.producers.entries())
     assert [known for known, _ in entries] == sorted(kept)
     assert entries == [(known, partition.producers.entry(known)) for known in sorted(kept)]
     assert forgotten == 1000

@@ -133,50 +133,34 @@ def fetch() -> Any:
 
 def share_fetch() -> Any:
     made = messages.ShareFetchResponse
-    topic = made.ShareFetchableTopicResponse
-    part = topic.PartitionData
-    return made(
-        responses=[
-            topic(
-                topic_id=TOPIC_ID,
-                partitions=[
-                    part(
-                        partition_index=0,
-                        error_code=0,
-                        error_message=None,
-                        acknowledge_error_code=0,
-                        acknowledge_error_message=None,
-                        current_leader=part.LeaderIdAndEpoch(leader_id=1, leader_epoch=2),
-                        records=RECORDS,
-                        acquired_records=[
-                            part.AcquiredRecords(first_offset=0, last_offset=1, delivery_count=1)
-                        ],
-                    )
-                ],
-            )
-        ],
-        node_endpoints=endpoints(made),
+    part = made.ShareFetchableTopicResponse.PartitionData
+    return shared(
+        made,
+        made.ShareFetchableTopicResponse,
+        acknowledge_error_code=0,
+        acknowledge_error_message=None,
+        records=RECORDS,
+        acquired_records=[part.AcquiredRecords(first_offset=0, last_offset=1, delivery_count=1)],
     )
 
 
 def share_acknowledge() -> Any:
     made = messages.ShareAcknowledgeResponse
-    topic = made.ShareAcknowledgeTopicResponse
+    return shared(made, made.ShareAcknowledgeTopicResponse)
+
+
+def shared(made: Any, topic: Any, **fields: Any) -> Any:
+    """Return a response with one partition, which has these fields beside those of both APIs."""
     part = topic.PartitionData
+    partition = part(
+        partition_index=0,
+        error_code=0,
+        error_message=None,
+        current_leader=part.LeaderIdAndEpoch(leader_id=1, leader_epoch=2),
+        **fields,
+    )
     return made(
-        responses=[
-            topic(
-                topic_id=TOPIC_ID,
-                partitions=[
-                    part(
-                        partition_index=0,
-                        error_code=0,
-                        error_message=None,
-                        current_leader=part.LeaderIdAndEpoch(leader_id=1, leader_epoch=2),
-                    )
-                ],
-            )
-        ],
+        responses=[topic(topic_id=TOPIC_ID, partitions=[partition])],
         node_endpoints=endpoints(made),
     )
 

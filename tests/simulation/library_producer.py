@@ -214,7 +214,7 @@ class LibraryProducer:
         return any(batch.link for known in self._partitions.values() for batch in known.sent)
 
     def _begin_epoch(self) -> None:
-        """Number all batches again; with an id of our own this needs no broker."""
+        """Number all batches again; with an id of ours this needs no broker."""
         if self._producer_id >= 0 and not self._library.requests_new_id:
             self._number_again(self._producer_id, self._producer_epoch + 1)
             self._go_on_after(0)

@@ -3,7 +3,7 @@
 The broker pauses a request that has worked for 3 ms. Here time plays no part: in some worlds half
 of the requests pause with some probability wherever they may, and then rest. The others run in one
 go, some of them during these pauses. In some of these worlds each place, a function with a loop
-that pauses, has a probability of its own: requests pause in few functions there, and often.
+that pauses, has a separate probability: requests pause in few functions there, and often.
 """
 
 import sys

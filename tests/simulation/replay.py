@@ -20,7 +20,7 @@ for seed in map(int, sys.argv[1:]):
 
 
 def replayed(world: type[World], *seeds: int, hash_seed: str = "1") -> list[str]:
-    """Return what worlds of some seeds print, one after the other in a process of their own."""
+    """Return what worlds of some seeds print, one after the other in another process."""
     code = _DIGESTS.format(module=world.__module__, name=world.__name__)
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, seeds)],

@@ -10,36 +10,19 @@ from broker.groups.consumer.assignment import Assignment, PartitionEpochs, assig
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember, MemberState
 from broker.groups.consumer.regexes import ResolvedRegex
-from broker.groups.loaded_records import LoadedRecords
-from broker.groups.modern_group import LoadedGroup
+from broker.groups.loaded_records import LoadedRecords, partition_epochs
 from protocol import coordinator_records as schema
 
 
 def load_consumer_group(group: ConsumerGroup, records: LoadedRecords) -> None:
     """Have an empty group be what its records say."""
-    described = records.by_member(schema.ConsumerGroupMemberMetadataKey)
-    current = records.by_member(schema.ConsumerGroupCurrentMemberAssignmentKey)
-    targets = records.by_member(schema.ConsumerGroupTargetAssignmentMemberKey)
-    epoch = records.value(schema.ConsumerGroupMetadataKey)
-    target_epoch = records.value(schema.ConsumerGroupTargetAssignmentMetadataKey)
-    group.load(
-        LoadedGroup(
-            group_epoch=group.group_epoch if epoch is None else epoch.epoch,
-            metadata_hash=0 if epoch is None else epoch.metadata_hash,
-            assignment_epoch=(
-                group.assignment_epoch if target_epoch is None else target_epoch.assignment_epoch
-            ),
-            assignment_ms=0 if target_epoch is None else target_epoch.assignment_timestamp,
-            members=[
-                _member(member_id, value, current.get(member_id))
-                for member_id, value in described.items()
-            ],
-            targets={
-                member_id: assignment(value.topic_partitions)
-                for member_id, value in targets.items()
-            },
-        )
+    loaded = records.modern_group(
+        "Consumer",
+        group.group_epoch,
+        _member,
+        lambda value: assignment(value.topic_partitions),
     )
+    group.load(loaded)
     for key, value in records.all(schema.ConsumerGroupRegularExpressionKey):
         # How many topics were created before is not known: the next heartbeat looks again.
         group.resolved_regexes[key.regular_expression] = ResolvedRegex(
@@ -85,9 +68,12 @@ def _classic(value: Any) -> ClassicMetadata:
 
 
 def _epochs(current: Any) -> PartitionEpochs:
-    """Return the epoch of each partition; without one in the record it is that of the member."""
+    """Return the epoch of each partition; the -2 of a static member that left counts as 0.
+
+    Kafka's `Utils.assignmentFromTopicPartitions`.
+    """
     epochs: dict[Any, dict[int, int]] = {}
     for entry in (*current.assigned_partitions, *current.partitions_pending_revocation):
-        known = entry.assignment_epochs or [current.member_epoch] * len(entry.partitions)
-        epochs.setdefault(entry.topic_id, {}).update(zip(entry.partitions, known, strict=True))
+        known = partition_epochs(entry, max(current.member_epoch, 0))
+        epochs.setdefault(entry.topic_id, {}).update(known)
     return epochs

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from broker.groups.loaded_records import LoadedRecords
-from broker.groups.modern_group import LoadedGroup
+from broker.groups.loaded_records import LoadedRecords, partition_epochs
 from broker.groups.streams.group import StreamsGroup
 from broker.groups.streams.member import Endpoint, MemberState, StreamsMember
 from broker.groups.streams.tasks import OwnedTasks, TargetTasks, TaskEpochs, Tasks, tasks_of
@@ -20,11 +19,7 @@ from protocol import coordinator_records as schema
 
 def load_streams_group(group: StreamsGroup, records: LoadedRecords) -> None:
     """Have an empty group be what its records say."""
-    described = records.by_member(schema.StreamsGroupMemberMetadataKey)
-    current = records.by_member(schema.StreamsGroupCurrentMemberAssignmentKey)
-    targets = records.by_member(schema.StreamsGroupTargetAssignmentMemberKey)
     epoch = records.value(schema.StreamsGroupMetadataKey)
-    target_epoch = records.value(schema.StreamsGroupTargetAssignmentMetadataKey)
     topology = records.value(schema.StreamsGroupTopologyKey)
     if topology is not None:
         group.topology = _topology(topology)
@@ -32,24 +27,13 @@ def load_streams_group(group: StreamsGroup, records: LoadedRecords) -> None:
         group.validated_topology_epoch = epoch.validated_topology_epoch
         configs = epoch.last_assignment_configs or ()
         group.assignment_configs = {config.key: config.value for config in configs}
-    group.load(
-        LoadedGroup(
-            group_epoch=group.group_epoch if epoch is None else epoch.epoch,
-            metadata_hash=0 if epoch is None else epoch.metadata_hash,
-            assignment_epoch=(
-                group.assignment_epoch if target_epoch is None else target_epoch.assignment_epoch
-            ),
-            assignment_ms=0 if target_epoch is None else target_epoch.assignment_timestamp,
-            members=[
-                _member(member_id, value, current.get(member_id))
-                for member_id, value in described.items()
-            ],
-            targets={
-                member_id: TargetTasks(_tasks(value.active_tasks), _tasks(value.standby_tasks))
-                for member_id, value in targets.items()
-            },
-        )
+    loaded = records.modern_group(
+        "Streams",
+        group.group_epoch,
+        _member,
+        lambda value: TargetTasks(_tasks(value.active_tasks), _tasks(value.standby_tasks)),
     )
+    group.load(loaded)
 
 
 def _member(member_id: str, value: Any, current: Any) -> StreamsMember:
@@ -88,14 +72,7 @@ def _tasks(entries: Iterable[Any]) -> Tasks:
 def _epochs(current: Any, entries: Iterable[Any]) -> TaskEpochs:
     """Return the epoch of each active task; without one in the record it is that of the member."""
     return {
-        entry.subtopology_id: dict(
-            zip(
-                entry.partitions,
-                entry.assignment_epochs or [current.member_epoch] * len(entry.partitions),
-                strict=True,
-            )
-        )
-        for entry in entries
+        entry.subtopology_id: partition_epochs(entry, current.member_epoch) for entry in entries
     }
 
 

@@ -299,10 +299,10 @@ func TestTestsShareTheClusterOfTheEnvironment(t *testing.T) {
 
 const waitVariable = "MOCK_KAFKA_TEST_WAITS"
 
-// It runs in a process of its own, which TestAKilledTestLeavesNoClusterBehind kills.
+// It runs in another process, which TestAKilledTestLeavesNoClusterBehind kills.
 func TestThatWaits(t *testing.T) {
 	if os.Getenv(waitVariable) == "" {
-		t.Skip("not a test of its own")
+		t.Skip("part of another test")
 	}
 	fmt.Println(mockkafka.Start(t).Seeds()[0])
 	select {}

@@ -1,4 +1,4 @@
-// Package tests has the tests of the package mockkafka with a client. They are a module of their own, so that
+// Package tests has the tests of the package mockkafka with a client. They are a separate module, so that
 // users of mockkafka get no client from it.
 package tests
 

@@ -1,4 +1,4 @@
-// A running cluster: one that the environment names, or a process of our own.
+// A running cluster: one that the environment names, or a process of ours.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
 //! How a cluster is found, started, shared and ended.
 //!
-//! Tests that change the environment run in a process of their own: this one, with the name of a case in a variable.
+//! Tests that change the environment run in another process: this one, with the name of a case in a variable.
 
 use mock_kafka::{when, Error, MockKafka, SavedOffset};
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use std::{env, fs, thread};
 
 const CASE: &str = "MOCK_KAFKA_TEST_CASE";
 
-/// Prepares one of the tests that only run as a case, in a process of its own.
+/// Prepares one of the tests that only run as a case, in another process.
 fn case(name: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture", "--ignored"]).env(CASE, name);

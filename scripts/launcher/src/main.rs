@@ -1,7 +1,7 @@
 //! Runs the Python and the packages that this program contains.
 //!
 //! The first run unpacks them into a folder of the user's cache, which later runs find. Each content
-//! has a folder of its own, so versions do not meet.
+//! has a separate folder, so versions do not meet.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]

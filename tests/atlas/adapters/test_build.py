@@ -48,7 +48,7 @@ LIBRARIES = {
     "java-2.8": _JAVA._replace(has_group_protocol=False, shares=False),
 }
 _QUICK = "franz-go"
-"""The others need builds and downloads of their own."""
+"""The others need separate builds and downloads."""
 _CONFIG = {
     # Clients of the test before may ask for the topic until they are closed.
     "auto.create.topics.enable": False,

@@ -94,7 +94,7 @@ def no_request_stays_between_two_turns() -> Iterator[None]:
 
 @pytest.fixture
 def arriving_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all requests begin as they arrive, as if each arrived in an iteration of its own."""
+    """Let all requests begin as they arrive, as if each arrived in a separate iteration."""
     monkeypatch.setattr("broker.dispatch.turns.FIRST_TURNS_MAX", sys.maxsize)
 
 

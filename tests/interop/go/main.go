@@ -122,7 +122,7 @@ func recreate(ctx context.Context, seeds kgo.Opt, topic string, missing time.Dur
 		kgo.WithHooks(fetches))
 	check(err)
 	defer client.Close()
-	// A client of its own: the consumer's would hold on to the id of the deleted topic.
+	// Another client: the consumer's would hold on to the id of the deleted topic.
 	admin := func(do func(*kgo.Client, *kadm.Client) error) {
 		other, err := kgo.NewClient(seeds)
 		check(err)

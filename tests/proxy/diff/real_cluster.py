@@ -92,7 +92,7 @@ class Client:
         self.holds_responses = False
         """Whether the proxy gets the responses late."""
         self._held: list[bytes] = []
-        self.shadow: ShadowConnection = both.shadow.connect(1, "127.0.0.1")
+        self.shadow = ShadowConnection(both.shadow, 1, "127.0.0.1")
 
     def release(self) -> None:
         """Have the proxy get the responses that were held."""

@@ -1,4 +1,4 @@
-"""Bugs of quotas, connections, authentication and availability, and of our own producer."""
+"""Bugs of quotas, connections, authentication and availability, and of our producer."""
 
 from typing import Any
 

@@ -130,7 +130,7 @@ fn write_plain(out: &mut String, schemas: &Schemas, plain: &Value) {
     writeln!(out, "}}\n}}\n}}").unwrap();
 }
 
-/// Writes a type that has methods of its own, for something that the cluster has.
+/// Writes a type that has methods, for something that the cluster has.
 fn write_handle(out: &mut String, schemas: &Schemas, handle: &Value) {
     let (name, of, doc) = (text(handle, "name"), text(handle, "of"), text(handle, "doc"));
     let mut drop = String::new();

@@ -1,6 +1,6 @@
 """Random members, topics and time: no partition ever has two owners, and groups become stable."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import settings
@@ -34,8 +34,12 @@ HEARTBEAT_MS = 5000
 
 
 def what_records_say(group: ConsumerGroup) -> Any:
+    members = group.members
+    if not group.rules.has_partition_epochs:
+        # Records have none, and only `_may_commit_late` of later releases asks for them.
+        members = {key: replace(member, partition_epochs={}) for key, member in members.items()}
     return {
-        "members": group.members,
+        "members": members,
         "targets": {member_id: group.target_of(member_id) for member_id in group.members},
         "epochs": (group.group_epoch, group.assignment_epoch, group._metadata_hash),
         "topics": {regex: found.topic_names for regex, found in group.resolved_regexes.items()},

@@ -3,7 +3,7 @@ package io.mockkafka;
 import java.util.*;
 
 /**
- * A running cluster: a process of its own, which ends with this JVM, or one that runs already.
+ * A running cluster: another process, which ends with this JVM, or one that runs already.
  *
  * <p>If {@code MOCK_KAFKA_BOOTSTRAP_SERVERS} and {@code MOCK_KAFKA_ADMIN_URL} are set, it is that cluster.
  * Otherwise the program is the one of the options, of {@code MOCK_KAFKA_COMMAND}, or the first of
