@@ -4,17 +4,18 @@ python -m benchmarks.spark_load [--seconds S] [--live]
 
 It runs against canned responses (the generator's own limit, with the server on the same two cores)
 and against our broker. Requests per second are those with a response in the measured seconds.
-With --live each case is measured again while the stream of the live page reads the rows.
+With --live each case is measured again while the driver reads the rows as for the live page.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -29,13 +30,12 @@ from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
 from loadgen.host_info import cpu_us_of
+from loadgen.live.batch_sums import BatchSums
 from loadgen.live.figures import Batch, LiveFigures
-from loadgen.live.priority import Priority
-from loadgen.live.stream import BatchReader, LiveStream, warm_up
+from loadgen.live.segment_reader import SegmentReader
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
 from loadgen.preparation import prepare
-from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.spark_job import run_load
 from loadgen.spark_session import jvm_pid, load_session
@@ -99,13 +99,8 @@ def plan_of(case: Case, seconds: float) -> Plan:
 
 
 @contextmanager
-def live_stream(
-    spark: SparkSession, spec: RunSpec, storage: Storage, folder: str
-) -> Iterator[tuple[RunSpec, dict[str, float]]]:
-    """Read the rows during the block as the live page does; yield what the stream has used.
-
-    The workers of the spec that is yielded report, so that the JVM gives way to them.
-    """
+def live_figures(spec: RunSpec, storage: Storage) -> Iterator[dict[str, float]]:
+    """Read the rows during the block as the live page does; yield what has been read."""
     target = PreparedTarget(spec.topology, QUOTA_WINDOWS)
     figures = LiveFigures(spec.plan, target)
     failures: list[str] = []
@@ -116,23 +111,13 @@ def live_stream(
         figures.as_dict()
         used["live_batches"] += 1
 
-    warm_up(spark, spec.plan, target)
-    storage.create(*spec.folder(RESULTS))
-    reader = BatchReader(spec.plan, target)
-    is_open = spec.plan.tenants[0].arrival != "closed"
-    priority = Priority(jvm_pid(spark), has_intended_times=is_open)
-    path = f"{folder}/results/run=bench"
-
-    def give_way(progress: Progress) -> None:
-        if progress.by_worker:
-            priority.begin()
-
-    with LiveStream(spark, reader, path, take, failures.append, priority) as stream:
-        with ProgressListener(give_way, "127.0.0.1") as listener:
-            yield replace(spec, progress_address=listener.address), used
-        used["live_behind_s"] = round(-time.monotonic(), 1)
-        stream.finish()
-        used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 1)
+    sums = BatchSums(spec.plan, target)
+    folder = spec.folder(RESULTS)
+    with SegmentReader(storage, folder, spec.workers, sums, take, failures.append) as reader:
+        yield used
+        used["live_behind_s"] = -time.monotonic()
+        reader.finish()
+        used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 2)
         used["live_requests"] = figures.as_dict()["totals"]["requests"]
     if failures:
         raise SystemExit(failures[0])
@@ -148,15 +133,15 @@ def measure(
     is_live: bool = False,
 ) -> None:
     wait_until_quiet()
-    spec = RunSpec("bench", plan, topology, WORKERS)
-    jvm = jvm_pid(spark)
+    spec, used = RunSpec("bench", plan, topology, WORKERS), dict[str, float]()
+    pids = {"jvm_cpu_s": jvm_pid(spark), "driver_cpu_s": os.getpid()}
     with tempfile.TemporaryDirectory() as folder:
         storage = Storage(folder)
-        alone: AbstractContextManager[tuple[RunSpec, dict[str, float]]] = nullcontext((spec, {}))
-        with live_stream(spark, spec, storage, folder) if is_live else alone as (spec, used):
-            jvm_us = cpu_us_of(jvm) or 0
+        with live_figures(spec, storage) if is_live else nullcontext(used) as used:
+            cpu_us = {name: cpu_us_of(pid) or 0 for name, pid in pids.items()}
             run_load(spark, spec, storage)
-            used["jvm_cpu_s"] = round(((cpu_us_of(jvm) or 0) - jvm_us) / 1e6, 1)
+            for name, pid in pids.items():
+                used[name] = round(((cpu_us_of(pid) or 0) - cpu_us[name]) / 1e6, 2)
         rows = pq.read_table(
             f"{folder}/results",
             columns=["worker", "intended_us", "sent_us", "response_us", *WORKER_TIMES],
@@ -227,12 +212,12 @@ def main() -> None:
         "--seconds", type=float, default=5.0, help="duration of each load (default 5)"
     )
     parser.add_argument(
-        "--live", action="store_true", help="measure each case with the live page's stream too"
+        "--live", action="store_true", help="measure each case with the live page too"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this name")
     options = parser.parse_args()
     seconds = options.seconds
-    master = f"local[{WORKERS + options.live}]"
+    master = f"local[{WORKERS}]"
     with tempfile.TemporaryDirectory() as folder, load_session(master, Path(folder)) as spark:
         canned_cases = [case for case in CANNED if options.only in case.name]
         own_cases = [case for case in OURS if options.only in case.name]

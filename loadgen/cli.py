@@ -14,7 +14,7 @@ from client.errors import ClientError
 from loadgen import class_archive
 from loadgen.command_error import CommandError
 from loadgen.load_run import OwnBrokerFactory, run
-from loadgen.options import master_of, parser_of
+from loadgen.options import parser_of
 from loadgen.spark_session import load_session
 from loadgen.storage import Storage
 
@@ -63,7 +63,7 @@ def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
         folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
         yield stack.enter_context(
             load_session(
-                master_of(options),
+                options.master,
                 Path(folder),
                 environment=options.environment,
                 jvm_options=class_archive.options(),

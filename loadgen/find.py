@@ -20,7 +20,7 @@ from loadgen.limit_search.limit_page import number, render, table_of
 from loadgen.limit_search.objectives import Objective, parse_objective
 from loadgen.limit_search.probes import Probe, Search, probe_of
 from loadgen.load_run import OwnBrokerFactory, run_plan
-from loadgen.options import add_plan_options, add_target_options, master_of
+from loadgen.options import add_plan_options, add_target_options
 from loadgen.outputs import FAILED, INVALID, OK
 from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
@@ -68,7 +68,7 @@ def _session_of(
         if not started:
             is_local = Storage(options.out).is_local
             folder = options.out if is_local else stack.enter_context(tempfile.TemporaryDirectory())
-            opened = load_session(master_of(options), Path(folder), environment=options.environment)
+            opened = load_session(options.master, Path(folder), environment=options.environment)
             started.append(stack.enter_context(opened))
         return nullcontext(started[0])
 

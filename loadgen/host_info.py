@@ -3,8 +3,6 @@
 import os
 import platform
 import sys
-from collections.abc import Container
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -33,34 +31,6 @@ def age_us() -> int:
     started = int(stat.rpartition(")")[2].split()[19])  # field 22
     seconds = float(uptime.split()[0]) - started / os.sysconf("SC_CLK_TCK")
     return max(0, round(seconds * 1e6))
-
-
-def set_niceness(pid: int, niceness: int) -> None:
-    """Change the priority of all threads of a process, and of those that they start, on Linux.
-
-    Only root may lower the niceness; for others that changes nothing.
-    """
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # it has ended
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
-
-
-def set_background(pid: int, *, is_background: bool, threads: Container[int] | None = None) -> None:
-    """Let threads of a process, and those that they start, run in the background, on Linux.
-
-    That is the policy SCHED_IDLE: each other thread that wakes has the CPU before them. `threads`
-    are those that it is for, by default all of them. Only root may end it; for others that changes
-    nothing.
-    """
-    if sys.platform != "linux":
-        return
-    policy = os.SCHED_IDLE if is_background else os.SCHED_OTHER
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            if threads is None or int(thread.name) in threads:
-                with suppress(OSError):  # it has ended
-                    os.sched_setscheduler(int(thread.name), policy, os.sched_param(0))
 
 
 def memory_max_bytes() -> int:

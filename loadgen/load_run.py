@@ -25,7 +25,6 @@ from loadgen.fault_target import FaultTarget
 from loadgen.fault_timeline import FaultTimeline
 from loadgen.leader_moves import KafkaLeaders
 from loadgen.meeting_place import MeetingPlace
-from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
 from loadgen.phases import Phases
 from loadgen.plan.merged_plan import merged
@@ -39,9 +38,8 @@ from loadgen.progress import Progress, ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.run_record import STARTED_FORMAT, RunRecord
 from loadgen.session_start import SessionStart
-from loadgen.spark_connect import cancel_jobs, is_connect
+from loadgen.spark_connect import cancel_jobs
 from loadgen.spark_session import (
-    concurrent_tasks_max,
     driver_host,
     end_python_jobs,
     first_line,
@@ -72,7 +70,6 @@ _NEEDED_LATER = (
 )
 _LEAD_S = 0.5
 """From the last worker's readiness to time zero, where the workers meet at the driver."""
-NO_LIVE_SLOT = "the live page needs a Spark slot besides those of the workers"
 
 
 class OwnBroker(Protocol):
@@ -194,11 +191,11 @@ def run_plan(
             spark = start.result()
             until_written.enter_context(ctrl_c.handled(console))
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
-            live = _live_run(options, spark, workers, console)
+            live = _live_run(options, console)
             if live is not None:
                 until_written.callback(live.close)
             at = started.strftime(STARTED_FORMAT)
-            record = RunRecord(run_id, plan, target, servers, master_of(options), at, workers)
+            record = RunRecord(run_id, plan, target, servers, options.master, at, workers)
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
@@ -241,36 +238,19 @@ def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
     Raises:
         LoadError: the master has too few slots for them, or the plan too few clients.
     """
-    master, is_live = master_of(options), options.live_port is not None
-    slots = slots_of(master)
-    if is_live and is_connect(master):
-        raise LoadError("the live page needs the JVM of the driver, which Spark Connect has not")
-    if is_live and slots == 1:
-        raise LoadError(f"{NO_LIVE_SLOT}, and {master} has one slot: use --master 'local[2]'")
-    for_workers = slots - 1 if slots is not None and is_live else slots
+    slots = slots_of(options.master)
     clients = sum(tenant.clients for tenant in plan.tenants)
-    workers: int = options.workers or min(for_workers or 2, clients)
-    error = slots_error(plan, workers, for_workers or workers)
+    workers: int = options.workers or min(slots or 2, clients)
+    error = slots_error(plan, workers, slots or workers)
     if error is not None:
-        raise LoadError(f"{error}; {NO_LIVE_SLOT}" if is_live else error)
+        raise LoadError(error)
     return workers
 
 
-def _live_run(
-    options: argparse.Namespace, spark: "SparkSession", workers: int, console: Console
-) -> "LiveRun | None":
-    """Return the live view of the run if there is to be one.
-
-    Raises:
-        LoadError: Spark has no slot for it.
-    """
+def _live_run(options: argparse.Namespace, console: Console) -> "LiveRun | None":
+    """Return the live view of the run if there is to be one."""
     if options.live_port is None:
         return None
-    slots = concurrent_tasks_max(spark)
-    if slots <= workers:
-        raise LoadError(
-            f"{NO_LIVE_SLOT}: {workers} workers and it need {workers + 1}, and Spark has {slots}"
-        )
     from loadgen.live.live_run import LiveRun  # noqa: PLC0415 - few runs need it
 
     return LiveRun(options.live_host, options.live_port, console)
@@ -326,12 +306,12 @@ def _send_and_read_back(
     show_faults = live.show_faults if live is not None else lambda _rows: None
     fault_target = FaultTarget(admin_port, KafkaLeaders(plan, record.servers))
     faults = FaultTimeline(plan.faults, fault_target, show_faults)
-    with live.reading(spark, record, storage) if live is not None else nullcontext():
+    with live.reading(record, storage) if live is not None else nullcontext():
         started_us = clock.now_us()
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
         with phases.measured("load, with the start of the workers"):
-            reasons = _send(spark, spec, storage, console, ctrl_c, faults, live)
+            reasons = _send(spark, spec, storage, console, ctrl_c, faults)
         wall_us = clock.now_us() - started_us
         cpus = os.cpu_count() or 1
         record.host = {
@@ -366,7 +346,6 @@ def _send(
     console: Console,
     ctrl_c: CtrlC,
     faults: FaultTimeline,
-    live: "LiveRun | None",
 ) -> list[str]:
     """Send the load; return why it is incomplete.
 
@@ -376,11 +355,10 @@ def _send(
     from loadgen.spark_job import run_load  # noqa: PLC0415 - imports Spark and Arrow
 
     driver = driver_host(spark)
-    give_way = None if live is None else live.take
     with (
         terminal.progress_bar(spec.plan, console) as show,
         faults,
-        ProgressListener(_in_turn(faults.take, give_way, show), driver) as listener,
+        ProgressListener(_both(faults.take, show), driver) as listener,
         ClockServer(driver) as clock_server,
         MeetingPlace(spec.workers, driver) as meeting_place,
     ):
@@ -403,10 +381,12 @@ def _send(
     return [*reasons_in(reports), *reasons]
 
 
-def _in_turn(*listeners: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+def _both(
+    first: Callable[[Progress], None], second: Callable[[Progress], None]
+) -> Callable[[Progress], None]:
     def call(progress: Progress) -> None:
-        for listener in filter(None, listeners):
-            listener(progress)
+        first(progress)
+        second(progress)
 
     return call
 

@@ -18,7 +18,7 @@ SUBCOMMANDS = {
 }
 """The first argument of another command and what it does; each has its own --help."""
 
-MASTER, LIVE_MASTER = "local[2]", "local[3]"
+MASTER = "local[2]"
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:
@@ -87,9 +87,7 @@ def add_target_options(
         help="value of its broker.admin.token; '${env:NAME}' is an environment variable",
     )
     parser.set_defaults(live_port=None, live_host="127.0.0.1")
-    parser.add_argument(
-        "--master", help=f"Spark master (default: {MASTER}, with --live-port {LIVE_MASTER})"
-    )
+    parser.add_argument("--master", default=MASTER, help="Spark master (default: %(default)s)")
     parser.add_argument(
         "--environment",
         type=_archive,
@@ -116,17 +114,11 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="port of a page with the figures so far, and of /metrics for Prometheus; 0: any free"
-        " one; the stream behind it needs a Spark slot besides those of the workers",
+        " one",
     )
     parser.add_argument(
         "--live-host", metavar="HOST", help="address of the live page (default: 127.0.0.1)"
     )
-
-
-def master_of(options: argparse.Namespace) -> str:
-    """Return the Spark master; the default has a slot for the live page if there is one."""
-    given: str | None = options.master
-    return given or (MASTER if options.live_port is None else LIVE_MASTER)
 
 
 def _folder(text: str) -> str:

@@ -241,14 +241,6 @@ def slots_of(master: str) -> int | None:
     return int(inside) if inside.isdecimal() else 1
 
 
-def concurrent_tasks_max(spark: "SparkSession") -> int:
-    """Return how many tasks can run at the same time, on all executors that Spark has got."""
-    spark.range(1).count()  # waits for the executors, as long as Spark is configured to
-    context = spark.sparkContext._jsc.sc()  # noqa: SLF001
-    profile = context.resourceProfileManager().defaultResourceProfile()
-    return int(context.maxNumConcurrentTasks(profile))
-
-
 def jvm_pid(spark: "SparkSession") -> int | None:
     """Return the process id of the driver's JVM if this process started it."""
     gateway = getattr(getattr(spark, "sparkContext", None), "_gateway", None)

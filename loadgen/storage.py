@@ -139,6 +139,18 @@ class Storage:
             found = filesystem.get_file_info(FileSelector(path, allow_not_found=True))
             return sorted(info.base_name for info in found)
 
+    def existing(self, names: Sequence[str], *folder: str) -> list[str]:
+        """Return those of some names that are in a folder, without a list of all of them.
+
+        Raises:
+            StorageError: it cannot be known.
+        """
+        with self._one_line("read", *folder):
+            filesystem, path = self._found(*folder)
+            found = filesystem.get_file_info([f"{path}/{name}" for name in names])
+            pairs = zip(names, found, strict=True)
+            return [name for name, info in pairs if info.type.name != "NotFound"]
+
     def batches(self, columns: Sequence[str], *folder: str) -> Iterator[Any]:
         """Yield the rows of a folder of Parquet files as Arrow record batches.
 

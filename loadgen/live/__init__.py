@@ -1,1 +1,1 @@
-"""What a run shows while it sends its load: a page and metrics, from a stream of its rows."""
+"""What a run shows while it sends its load: a page and metrics, from the rows so far."""

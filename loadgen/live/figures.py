@@ -40,7 +40,7 @@ Key = tuple[str, str, str, str, int | None]
 
 @dataclass(slots=True)
 class Batch:
-    """What the queries of `loadgen.live.queries` find in a batch of rows, by their names."""
+    """What the queries of `loadgen.live.queries` find in a batch of rows."""
 
     requests: Rows = field(default_factory=list)
     lateness: Rows = field(default_factory=list)
@@ -80,20 +80,46 @@ class _Events:
     """The events that did not complete, by their intended time in seconds, in cells of 10 ms."""
     by_second: defaultdict[int, Latencies] = field(default_factory=lambda: defaultdict(Latencies))
     """Latencies of completed events, for the seconds that are shown."""
+    percentiles_us: dict[int, list[float] | None] = field(default_factory=dict)
+    """Those of the seconds that have not changed since they were computed."""
 
     def take(self, row: Mapping[str, Any]) -> None:
+        """Add events, or take them away where they are no longer."""
         self.expired += row["expired"]
         self.latest_us = _largest(self.latest_us, row["latest_us"])
         second = int(row["second"])
         if second < 0:  # the warm-up
             return
         if row["bin"] is None:
-            self.unfinished[(row["unfinished_cell"] + 0.5) / _CELLS_PER_S] += row["events"]
+            self._add_unfinished((row["unfinished_cell"] + 0.5) / _CELLS_PER_S, row["events"])
             return
         self.completed += row["events"]
         self.response_max_us = _largest(self.response_max_us, row["response_max_us"])
         self.latencies.add(row["bin"], row["events"])
         self.by_second[second].add(row["bin"], row["events"])
+        self.percentiles_us.pop(second, None)
+
+    def _add_unfinished(self, at_s: float, count: int) -> None:
+        self.unfinished[at_s] += count
+        if not self.unfinished[at_s]:
+            del self.unfinished[at_s]
+
+    def percentiles_of_us(self, second: int) -> list[float] | None:
+        """Return the percentiles of the completed events of a second."""
+        if second not in self.percentiles_us:
+            found = self.by_second[second].percentiles_us(SERIES_PERCENTILES)
+            self.percentiles_us[second] = found
+        return self.percentiles_us[second]
+
+    def forget_before(self, oldest_s: int) -> None:
+        """Keep less of the seconds that are shown no longer."""
+        for second in [second for second in self.by_second if second < oldest_s]:
+            del self.by_second[second]
+            self.percentiles_us.pop(second, None)
+        # After five minutes the error of a second is one of 0.2 %.
+        fine = [at_s for at_s in self.unfinished if at_s < oldest_s and at_s % 1 != 0.5]
+        for at_s in fine:
+            self._add_unfinished(floor(at_s) + 0.5, self.unfinished.pop(at_s))
 
 
 class LiveFigures:
@@ -107,8 +133,7 @@ class LiveFigures:
         self._seconds: defaultdict[tuple[int, str], _Second] = defaultdict(_Second)
         self._totals: Counter[str] = Counter()
         self._measured_responded = 0
-        self._over: defaultdict[str, _Events] = defaultdict(_Events)
-        self._open: defaultdict[str, _Events] = defaultdict(_Events)
+        self._events: defaultdict[str, _Events] = defaultdict(_Events)
         self._lateness = Latencies()
         self._read_us: dict[int, int] = {}
         self._bounds = QuotaBounds(plan, target)
@@ -139,10 +164,8 @@ class LiveFigures:
                 self._read_us[worker] = max(self._read_us.get(worker, 0), row["read_us"])
             if row["bin"] is not None:
                 self._lateness.add(row["bin"], row["events"])
-        self._open.clear()
         for row in batch.latencies:
-            part = self._over if row["is_over"] else self._open
-            part[row["tenant"]].take(row)
+            self._events[row["tenant"]].take(row)
         self._bounds.take(batch.quota_rows)
         self._forget_seconds()
 
@@ -178,14 +201,8 @@ class LiveFigures:
         oldest = self._oldest_s
         for key in [key for key in self._seconds if key[0] < oldest]:
             del self._seconds[key]
-        for events in self._over.values():
-            for second in [second for second in events.by_second if second < oldest]:
-                del events.by_second[second]
-            # After five minutes the error of a second is one of 0.2 %.
-            fine = [at_s for at_s in events.unfinished if at_s < oldest and at_s % 1 != 0.5]
-            for at_s in fine:
-                count = events.unfinished.pop(at_s)
-                events.unfinished[floor(at_s) + 0.5] += count
+        for events in self._events.values():
+            events.forget_before(oldest)
 
     @property
     def _oldest_s(self) -> int:
@@ -228,22 +245,18 @@ class LiveFigures:
         newest = max((second for second, _ in self._seconds), default=0)
         found = []
         for tenant in self._plan.tenants:
-            parts = [part[tenant.name] for part in (self._over, self._open) if tenant.name in part]
-            latencies, longest_us = Latencies(), None
-            completed = 0
-            for part in parts:
-                late_us = {end_us - at_s * 1e6: count for at_s, count in part.unfinished.items()}
-                pairs = [(bin_of(late), count) for late, count in late_us.items()]
-                latencies += part.latencies + Latencies(pairs)
-                completed += part.completed
-                longest_us = _largest(longest_us, part.response_max_us, *map(round, late_us))
+            events = self._events.get(tenant.name, _Events())
+            late_us = {end_us - at_s * 1e6: count for at_s, count in events.unfinished.items()}
+            unfinished = Latencies((bin_of(late), count) for late, count in late_us.items())
+            latencies = events.latencies + unfinished
+            longest_us = _largest(events.response_max_us, *map(round, late_us))
             # The newest second is not complete.
             last = self._seconds.get((newest - 1, tenant.name), _Second())
             found.append(
                 {
                     "tenant": tenant.name,
                     "events": latencies.counts.total(),
-                    "completed": completed,
+                    "completed": events.completed,
                     "response_us": latencies.percentiles_us(PERCENTILES, longest_us),
                     "response_max_us": longest_us,
                     "requests_per_s": last.requests,
@@ -296,22 +309,21 @@ class LiveFigures:
         ]
 
     def _latency_rows(self) -> Rows:
-        found: defaultdict[tuple[int, str], Latencies] = defaultdict(Latencies)
+        found: dict[tuple[int, str], list[float] | None] = {}
         end_us, oldest = self._until_us, self._oldest_s
-        for part in (self._over, self._open):
-            for tenant, events in part.items():
-                for second, latencies in events.by_second.items():
-                    found[second, tenant] += latencies
-                for at_s, count in events.unfinished.items():
-                    if at_s >= oldest:
-                        found[floor(at_s), tenant].add(bin_of(end_us - at_s * 1e6), count)
+        for tenant, events in self._events.items():
+            unfinished: defaultdict[int, Latencies] = defaultdict(Latencies)
+            for at_s, count in events.unfinished.items():
+                if at_s >= oldest:
+                    unfinished[floor(at_s)].add(bin_of(end_us - at_s * 1e6), count)
+            for second in events.by_second.keys() - unfinished.keys():
+                found[second, tenant] = events.percentiles_of_us(second)
+            for second, waiting in unfinished.items():
+                latencies = waiting + events.by_second.get(second, Latencies())
+                found[second, tenant] = latencies.percentiles_us(SERIES_PERCENTILES)
         return [
-            {
-                "second": second,
-                "tenant": tenant,
-                "response_us": latencies.percentiles_us(SERIES_PERCENTILES),
-            }
-            for (second, tenant), latencies in sorted(found.items())
+            {"second": second, "tenant": tenant, "response_us": percentiles_us}
+            for (second, tenant), percentiles_us in sorted(found.items())
         ]
 
     def _verdicts(self) -> list[Verdict]:
@@ -323,12 +335,10 @@ class LiveFigures:
         ]
         expiries = []
         for tenant in self._plan.tenants:
-            parts = [part[tenant.name] for part in (self._over, self._open) if tenant.name in part]
-            if parts:
-                expired = sum(part.expired for part in parts)
-                latest_us = _largest(*(part.latest_us for part in parts))
-                row = {"tenant": tenant.name, "expired": expired, "latest_us": latest_us}
-                expiries.append(row)
+            if tenant.name in self._events:
+                events = self._events[tenant.name]
+                row = {"expired": events.expired, "latest_us": events.latest_us}
+                expiries.append({"tenant": tenant.name, **row})
         found = {
             "throttles": self._throttle_rows(),
             "duplicates": sorted(duplicates, key=lambda row: str(row["kind"])),

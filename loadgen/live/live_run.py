@@ -1,26 +1,22 @@
-"""The live view of a run: its page and its stream, neither of which may fail the load."""
+"""The live view of a run: its page and what reads its rows, neither of which may fail the load."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from loadgen.fault_rows import FaultRow
+from loadgen.live.batch_sums import BatchSums
 from loadgen.live.figures import Batch, LiveFigures
 from loadgen.live.page_server import PageServer
-from loadgen.live.priority import Priority
-from loadgen.live.stream import BatchReader, LiveStream, warm_up
-from loadgen.progress import Progress
+from loadgen.live.segment_reader import SegmentReader
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
-from loadgen.spark_session import first_line, is_local, jvm_pid
+from loadgen.spark_session import first_line
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD, ended_us, read_reports
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 class LiveRun:
@@ -42,8 +38,7 @@ class LiveRun:
         }
         self._faults: list[dict[str, Any]] = []
         """Apart, since another thread than that of the figures sets them."""
-        self._priority: Priority | None = None
-        self._reading: tuple[LiveFigures, LiveStream, RunRecord, Storage] | None = None
+        self._reading: tuple[LiveFigures, SegmentReader, RunRecord, Storage] | None = None
         self._server: PageServer | None = None
         try:
             self._server = PageServer(host, port, lambda: self.content)
@@ -71,14 +66,9 @@ class LiveRun:
             if row.begun_us is not None
         ]
 
-    def take(self, progress: Progress) -> None:
-        """Give way to the workers as soon as they report, before there are rows to read."""
-        if self._priority is not None and progress.by_worker:
-            self._priority.begin()
-
     @contextmanager
-    def reading(self, spark: "SparkSession", record: RunRecord, storage: Storage) -> Iterator[None]:
-        """Read the rows of the run in a stream during the block."""
+    def reading(self, record: RunRecord, storage: Storage) -> Iterator[None]:
+        """Read the rows of the run in a thread during the block."""
         if self._server is None:
             yield
             return
@@ -92,34 +82,24 @@ class LiveRun:
             },
         }
         figures = LiveFigures(record.plan, record.target)
-        reader = BatchReader(record.plan, record.target)
 
         def take(batch: Batch) -> None:
             figures.take(batch)
             self._content = {**self._content, "figures": figures.as_dict()}
 
-        path = storage.of(*record.folder(RESULTS))
-        pid = jvm_pid(spark) if is_local(record.master) else None
-        is_open = any(tenant.arrival != "closed" for tenant in record.plan.tenants)
-        self._priority = Priority(pid, has_intended_times=is_open)
-        stream = LiveStream(spark, reader, path, take, self._fail, self._priority)
-        try:
-            warm_up(spark, record.plan, record.target)
-        except Exception as error:  # noqa: BLE001 - Spark has types of its own
-            self._fail(first_line(error))
-            yield
-            return
-        with stream:
+        sums = BatchSums(record.plan, record.target)
+        folder = record.folder(RESULTS)
+        with SegmentReader(storage, folder, record.workers, sums, take, self._fail) as reader:
             self._console.print(f"live page: {self.url}", soft_wrap=True)
-            self._reading = figures, stream, record, storage
+            self._reading = figures, reader, record, storage
             yield
 
     def read_all(self) -> None:
         """Read the rows that are left, after the workers have ended."""
         if self._reading is None:
             return
-        figures, stream, record, storage = self._reading
-        stream.finish()
+        figures, reader, record, storage = self._reading
+        reader.finish()
         try:
             figures.end(ended_us(read_reports(storage, record.folder(RECORD))))
             self._content = {**self._content, "figures": figures.as_dict(), "state": "read"}

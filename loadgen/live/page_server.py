@@ -1,11 +1,12 @@
 """Serve the live page, its data and the metrics over HTTP, in threads of the driver."""
 
-import json
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import msgspec
 
 from loadgen import page
 from loadgen.live.metrics import metrics_text
@@ -74,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             run = self.content()["run"]
             text, kind = page.render("live/live.html", {}, run=run), "text/html"
         elif path == "/live.json":
-            text, kind = json.dumps(self.content()), "application/json"
+            text, kind = msgspec.json.encode(self.content()).decode(), "application/json"
         elif path == "/metrics":
             text, kind = metrics_text(self.content()), "text/plain; version=0.0.4"
         else:

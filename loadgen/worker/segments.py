@@ -25,6 +25,11 @@ STOP_FILE = "_stop"
 """A file with this name among the segments stops all workers."""
 
 
+def segment_name(worker: int, number: int) -> str:
+    """Return the name of a worker's segment; the numbers of complete ones follow each other."""
+    return f"part-{worker:05}-{number:06}.parquet"
+
+
 class _SegmentEnd(NamedTuple):
     """What the thread gets at the end of a segment."""
 
@@ -32,7 +37,7 @@ class _SegmentEnd(NamedTuple):
 
 
 class SegmentWriter:
-    """Takes the chunks of `rows` and writes them as `part-WORKER-NUMBER.parquet`.
+    """Takes the chunks of `rows` and writes them as `segment_name` says.
 
     It writes receipts at the end of each segment, as files of the same names in their own folder.
 
@@ -122,7 +127,7 @@ class SegmentWriter:
 
     def _write_segment(self, first: Chunk | RunChunk) -> _SegmentEnd:
         """Write chunks until the end of the segment, and return it."""
-        name = self._name(self.segments)
+        name = segment_name(self._worker, self.segments)
         with ExitStack() as stack:
             stream = stack.enter_context(self._storage.stream(*self._folder, name))
             writer = stack.enter_context(
@@ -145,13 +150,11 @@ class SegmentWriter:
     def _write_receipts(self, receipts: list[Receipt]) -> None:
         if self._receipts is not None:
             batch = batch_of(receipts, self._worker, self._encoder.zero_us)
-            with self._storage.stream(*self._receipts[1], self._name(self._receipts_files)) as file:
+            name = segment_name(self._worker, self._receipts_files)
+            with self._storage.stream(*self._receipts[1], name) as file:
                 table = pa.Table.from_batches([batch])
                 pq.write_table(table, file, compression="lz4", use_dictionary=_RECEIPT_TEXTS)
             self._receipts_files += 1
-
-    def _name(self, number: int) -> str:
-        return f"part-{self._worker:05}-{number:06}.parquet"
 
     def _write_chunk(
         self, write: Callable[[pa.RecordBatch], None], chunk: Chunk | RunChunk

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from struct import pack
@@ -27,7 +28,9 @@ PRODUCE = pack(">hhih", 0, 9, 7, 0) + b"\0"
 
 def new_exchange() -> Exchange:
     authentication = Authentication(lambda _name: None)
-    return Exchange(lambda _expected, frame: frame, authentication, FRAME_BYTES_MAX)
+    return Exchange(
+        lambda _expected, frame: frame, authentication, FRAME_BYTES_MAX, defaultdict(int)
+    )
 
 
 def sized(frame: bytes) -> bytes:

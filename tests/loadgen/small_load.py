@@ -1,4 +1,4 @@
-"""Run a small load in a subprocess, with `--out` on a file system of Hadoop."""
+"""Run a small load with a live page in a subprocess, with `--out` on a file system of Hadoop."""
 
 import os
 import subprocess
@@ -27,8 +27,9 @@ def load(
     lines = "".join(f"{key} {value}\n" for key, value in (settings or {}).items())
     (folder / "spark-defaults.conf").write_text(lines)
     (folder / "small.yaml").write_text(_PLAN)
+    words = [sys.executable, "-m", "mock_kafka", "load"]
     return subprocess.run(
-        [sys.executable, "-m", "mock_kafka", "load", "small.yaml", "--out", out],
+        [*words, "small.yaml", "--live-port", "0", "--out", out],
         cwd=folder,
         env={**os.environ, "SPARK_CONF_DIR": str(folder)},
         capture_output=True,

@@ -70,6 +70,7 @@ class TestCluster:
 
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"report: {out}/report.html" in done.stdout
+        assert "the live page stopped" not in done.stderr
         storage = Storage(out)
         summary = json.loads(storage.read("summary.json"))
         assert summary["is_complete"]
@@ -96,6 +97,8 @@ class TestCluster:
         storage.write(b"22", "a", "b", "x")
         assert storage.read("a", "b", "x") == b"22"
         assert storage.names("a", "b") == ["x"]
+        assert storage.existing(["w", "x", "y"], "a", "b") == ["x"]
+        assert storage.existing(["x"], "b") == []
         storage.remove("a", "b", "x")
         storage.remove("a", "b", "x")
         assert not storage.has("a", "b", "x")

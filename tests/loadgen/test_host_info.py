@@ -1,12 +1,11 @@
 """Host, versions and CPU time."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
-from loadgen.host_info import age_us, cpu_us_of, describe, percent, set_background, set_niceness
+from loadgen.host_info import age_us, cpu_us_of, describe, percent
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
@@ -25,41 +24,6 @@ def test_this_process_knows_its_age() -> None:
 def test_the_cpu_time_of_an_unknown_process_is_none() -> None:
     assert cpu_us_of(None) is None
     assert cpu_us_of(2**30) is None
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
-def test_all_threads_of_a_process_give_way() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", "import threading; threading.Thread(target=input).start(); input()"],
-        stdin=subprocess.PIPE,
-    )
-    try:
-        set_niceness(process.pid, 5)
-        assert os.getpriority(os.PRIO_PROCESS, process.pid) == 5
-    finally:
-        process.kill()
-        process.communicate()
-    set_niceness(2**30, 5)  # no such process
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no such policy here")
-def test_threads_of_a_process_run_in_the_background() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", "import threading; threading.Thread(target=input).start(); input()"],
-        stdin=subprocess.PIPE,
-    )
-    try:
-        set_background(process.pid, is_background=True, threads={0})
-        assert os.sched_getscheduler(process.pid) == os.SCHED_OTHER
-        set_background(process.pid, is_background=True)
-        assert os.sched_getscheduler(process.pid) == os.SCHED_IDLE
-        set_background(process.pid, is_background=False)
-        if os.geteuid() == 0:
-            assert os.sched_getscheduler(process.pid) == os.SCHED_OTHER
-    finally:
-        process.kill()
-        process.communicate()
-    set_background(2**30, is_background=True)  # no such process
 
 
 def test_percentages_are_of_all_cpus() -> None:

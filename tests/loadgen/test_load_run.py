@@ -22,7 +22,6 @@ from loadgen.analysis import read_back
 from loadgen.analysis import summary as summaries
 from loadgen.analysis.checks import THIS_RUN
 from loadgen.live.live_run import LiveRun
-from loadgen.load_run import LoadError
 from loadgen.options import parser_of
 from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
@@ -91,11 +90,11 @@ def test_the_figures_of_the_live_page_are_those_of_the_summary(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plan = "producer-churn"
-    _, summary = run(spark, tmp_path, plan, "--duration", "1", "--live-port", "0", *LOCAL_2)
+    _, summary = run(spark, tmp_path, plan, "--duration", "1", "--live-port", "0")
     [content] = shown
     assert (content["state"], content["note"]) == ("read", None)
     live = content["figures"]
-    assert summary["workers_count"] == 1  # the stream has the other slot
+    assert summary["workers_count"] == 2
     assert {name: summary["totals"][name] for name in live["totals"]} == live["totals"]
     assert live["responses_per_s"] == summary["responses_per_s"]
     of_live = live["series"]["seconds"]
@@ -129,37 +128,6 @@ def test_a_full_disk_at_the_end_is_reported_with_the_figures(
     out = capsys.readouterr().out
     assert "incomplete: cannot write /x/report.html: No space left on device" in out
     assert "acknowledged, 0 missing, 0 stored twice" in out
-
-
-LOCAL_2 = ("--master", "local[2]")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("--master", "local[1]"), "local[1] has one slot: use --master 'local[2]'"),
-        (("--master", "local"), "local has one slot: use --master 'local[2]'"),
-        ((*LOCAL_2, "--workers", "2"), "2 workers need 2 free Spark slots at the same time"),
-    ],
-)
-def test_a_live_page_without_a_slot_of_its_own_is_one_line(
-    tmp_path: Path, arguments: tuple[str, ...], error: str
-) -> None:
-    words = ["steady", "--live-port", "0", *arguments, "--out", str(tmp_path)]
-    options = parser_of("test").parse_args(words)
-    no_session: Any = nullcontext
-    with pytest.raises(LoadError, match=re.escape(error)) as raised:
-        load_run.run(options, no_session, own_broker)
-    assert "the live page needs a Spark slot besides those of the workers" in str(raised.value)
-
-
-def test_a_cluster_without_a_slot_for_the_live_page_is_one_line(
-    spark: "SparkSession", tmp_path: Path
-) -> None:
-    # The session of the tests has two slots, which the load learns from the session only.
-    arguments = ("--master", "spark://h:1", "--workers", "2", "--live-port", "0")
-    with pytest.raises(LoadError, match="2 workers and it need 3, and Spark has 2"):
-        run(spark, tmp_path, "steady", *arguments)
 
 
 GROUPS = """\
@@ -309,7 +277,7 @@ def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     spark: "SparkSession", tmp_path: Path, shown: list[dict[str, Any]]
 ) -> None:
     kafka = MockKafka().start()
-    servers, live = kafka.bootstrap_servers, ("--live-port", "0", *LOCAL_2)
+    servers, live = kafka.bootstrap_servers, ("--live-port", "0")
     try:
         status, summary = run_until(spark, tmp_path, servers, kafka.stop, more=live)
     finally:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.options import master_of, parser_of
+from loadgen.options import parser_of
 
 
 def test_help_describes_the_built_in_plans_and_names_the_program() -> None:
@@ -45,13 +45,3 @@ def test_an_output_directory_is_absolute_or_a_url(
         "hdfs://name:8020/runs": "hdfs://name:8020/runs",
     }.items():
         assert parser_of("test").parse_args(["steady", "--out", given]).out == expected
-
-
-def test_the_default_master_has_a_slot_for_the_live_page() -> None:
-    for arguments, master in {
-        (): "local[2]",
-        ("--live-port", "0"): "local[3]",
-        ("--live-port", "0", "--master", "local[8]"): "local[8]",
-    }.items():
-        options = parser_of("test").parse_args(["steady", "--out", "x", *arguments])
-        assert master_of(options) == master

@@ -8,6 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from loadgen.storage import Storage
 from scenarios.maven import CannotRunError, fetch_jars
 from tests.loadgen.small_load import RESPONSES, hadoop_version, load
 
@@ -82,6 +83,7 @@ def test_a_load_writes_its_rows_summary_and_report_to_s3(
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "report: s3a://runs/one/report.html" in done.stdout
+    assert "the live page stopped" not in done.stderr
     with urlopen(f"{s3}/runs/one/summary.json") as answer:
         summary = json.load(answer)
     assert summary["is_complete"]
@@ -89,6 +91,20 @@ def test_a_load_writes_its_rows_summary_and_report_to_s3(
     assert {verdict["verdict"] for verdict in summary["verdicts"]} == {"passed"}
     with urlopen(f"{s3}/runs?prefix=one/results/") as answer:
         assert answer.read().count(b".parquet</Key>") >= 2  # one of each worker
+
+
+def test_those_of_some_files_are_found_that_are_in_a_folder(s3: str) -> None:
+    settings = {
+        "fs.s3a.endpoint": s3,
+        "fs.s3a.endpoint.region": "us-east-1",
+        "fs.s3a.access.key": "key",
+        "fs.s3a.secret.key": "secret",
+        "fs.s3a.connection.ssl.enabled": "false",
+    }
+    storage = Storage("s3a://runs/files", settings)
+    storage.write(b"1", "a", "x")
+    assert storage.existing(["w", "x", "y"], "a") == ["x"]
+    assert storage.existing(["x"], "b") == []
 
 
 def test_a_bucket_that_does_not_exist_is_one_line(

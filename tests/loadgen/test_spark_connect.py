@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.load_run import LoadError, _workers_of
-from loadgen.options import parser_of
-from loadgen.plan.plan import Plan, Tenant
+from loadgen.plan.plan import Tenant
 from loadgen.spark_connect import address_here, is_connect
 from loadgen.spark_session import NO_ARCHIVE, SessionError, load_session
 from mock_kafka import MockKafka
@@ -55,13 +53,6 @@ def test_an_archive_is_for_the_server_and_not_for_its_sessions(tmp_path: Path) -
     assert str(raised.value) == NO_ARCHIVE
 
 
-def test_the_live_page_needs_the_jvm_of_the_driver() -> None:
-    words = ["p", "--master", "sc://spark:15002", "--live-port", "0", "--out", "o"]
-    options = parser_of("test").parse_args(words)
-    with pytest.raises(LoadError, match="which Spark Connect has not"):
-        _workers_of(Plan(name="p", duration_s=1.0, tenants=(TENANT,)), options)
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """A server of Spark Connect with two slots, and the settings of a load."""
@@ -94,6 +85,7 @@ def test_a_load_runs_in_a_session_of_spark_connect(server: str, tmp_path: Path) 
             [
                 *(sys.executable, "-m", "mock_kafka", "load", str(plan), "--master", server),
                 *("--bootstrap-server", kafka.bootstrap_servers, "--out", str(out)),
+                *("--live-port", "0"),
             ],
             capture_output=True,
             text=True,

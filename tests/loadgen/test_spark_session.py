@@ -11,7 +11,6 @@ from loadgen.spark_session import (
     REQUIRED_SPARK_SETTINGS,
     _quiet_py4j,
     _start_workers,
-    concurrent_tasks_max,
     end_python_jobs,
     first_line,
     settings,
@@ -93,10 +92,6 @@ def test_a_local_master_has_a_number_of_slots(master: str, slots: int | None) ->
 
 def test_a_local_master_may_take_all_cores() -> None:
     assert (slots_of("local[*]") or 0) >= 1
-
-
-def test_a_session_knows_how_many_tasks_run_at_once(spark: "SparkSession") -> None:
-    assert concurrent_tasks_max(spark) == slots_of(spark.sparkContext.master or "") == 2
 
 
 def test_an_error_is_shortened_to_its_first_line() -> None:

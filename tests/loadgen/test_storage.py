@@ -18,6 +18,8 @@ def test_a_file_is_written_into_a_new_folder_and_replaced(tmp_path: Path) -> Non
     assert storage.read("a", "b", "x") == b"22"
     assert storage.names("a", "b") == ["x"]
     assert storage.has("a", "b", "x")
+    assert storage.existing(["w", "x", "y"], "a", "b") == ["x"]
+    assert storage.existing(["x"], "b") == []
     storage.remove("a", "b", "x")
     storage.remove("a", "b", "x")
     assert not storage.has("a", "b", "x")

@@ -41,14 +41,11 @@ def requests(second: int, count: int = 10, **changes: Any) -> dict[str, Any]:
     }
 
 
-def events(
-    second: int, latency_us: int | None, count: int = 10, *, is_over: bool = True
-) -> dict[str, Any]:
+def events(second: int, latency_us: int | None, count: int = 10) -> dict[str, Any]:
     """Return events of one latency, or some that did not complete."""
     is_complete = latency_us is not None
     return {
         "tenant": "shop",
-        "is_over": is_over,
         "second": second,
         "unfinished_cell": None if is_complete else second * 100,
         "bin": bin_of(latency_us) if latency_us is not None else None,

@@ -57,13 +57,37 @@ def test_what_has_been_read_is_what_the_slowest_worker_wrote() -> None:
 
 
 def test_an_event_that_is_open_counts_once_when_it_completes() -> None:
-    open_event = Batch([requests(0)], [lateness(0, 1)], [events(0, None, 1, is_over=False)])
+    open_event = Batch([requests(0)], [lateness(0, 1)], [events(0, None, 1)])
     figures = figures_of(open_event)
     assert (shop(figures.as_dict())["events"], shop(figures.as_dict())["completed"]) == (1, 0)
-    figures.take(Batch([requests(1)], [lateness(0, 2)], [events(0, 1_500_000, 1)]))
+    changes = [events(0, None, -1), events(0, 1_500_000, 1)]
+    figures.take(Batch([requests(1)], [lateness(0, 2)], changes))
     found = shop(figures.as_dict())
     assert (found["events"], found["completed"]) == (1, 1)
     assert found["response_max_us"] == 1_500_000
+
+
+def test_percentiles_of_a_second_change_with_its_events() -> None:
+    figures = figures_of(batch_of_second(0), batch_of_second(1))
+
+    def p50_us() -> list[float]:
+        return [row["response_us"][0] for row in figures.as_dict()["series"]["latencies"]]
+
+    assert p50_us() == pytest.approx([2000, 2000], rel=0.01)
+    figures.take(Batch([requests(1)], [], [events(0, 9000, 20)]))
+    assert p50_us() == pytest.approx([9000, 2000], rel=0.01)
+    figures.take(Batch([requests(1)], [], [events(0, 9000, -20), events(0, 5000, 20)]))
+    assert p50_us() == pytest.approx([5000, 2000], rel=0.01)
+
+
+def test_an_event_that_ends_after_its_second_is_shown_no_longer_counts_once() -> None:
+    figures = figures_of(Batch([requests(0)], [lateness(0, 1)], [events(0, None, 1)]))
+    late = 2 * SHOWN_S
+    figures.take(Batch([requests(late)], [lateness(0, late)]))
+    figures.take(Batch([], [], [events(0, None, -1), events(0, late * 1_000_000, 1)]))
+    found = shop(figures.as_dict())
+    assert (found["events"], found["completed"]) == (1, 1)
+    assert figures.as_dict()["series"]["latencies"] == []
 
 
 def test_an_event_that_did_not_complete_counts_until_now() -> None:
