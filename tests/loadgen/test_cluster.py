@@ -64,7 +64,8 @@ def test_the_job_runs_on_a_spark_cluster(tmp_path: Path, monkeypatch: pytest.Mon
         run(
             [
                 *(sys.executable, "-m", "mock_kafka", "load", str(plan), "--master", master),
-                *("--environment", str(archive), "--workers", "2", "--out", str(out) + "-packed"),
+                *("--environment", str(archive), "--workers", "2", "--live-port", "0"),
+                *("--out", str(out) + "-packed"),
             ],
             {**environment, "PYSPARK_PYTHON": str(bare / "bin" / "python")},
             tmp_path,
@@ -85,6 +86,7 @@ def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "the live page stopped" not in done.stderr
     return done.stdout
 
 
