@@ -4,7 +4,8 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +18,7 @@ from atlas.matrix_plan import ClientRelease, in_tasks, missing, planned
 from atlas.rows import EXPERIMENTS
 from atlas.situation import load_situations
 from loadgen.command_error import CommandError
-from loadgen.spark_session import load_session
+from loadgen.spark_session import first_line, load_session
 from loadgen.storage import Storage
 from scenarios.maven import CannotRunError
 
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             tasks, count = in_tasks(missing(every, storage), options.lanes)
             total = len(releases) * len(situations) * options.seeds
             if count:
-                with _progress() as progress:
+                with _progress() as progress, _one_line():
                     bar = progress.add_task("experiments", total=total)
                     done = run_matrix(
                         tasks,
@@ -77,6 +78,18 @@ def run(options: argparse.Namespace) -> int:
     for why, count in Counter(failures).items():
         print(f"{count} experiments not run: {why}", file=sys.stderr)
     return int(bool(failures))
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Raise what ends Spark's job as one line: only a JVM that runs can say what it was."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - the commands that run nothing need none
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise CommandError(f"the experiments stopped: {first_line(error)}") from error
 
 
 def _command(options: argparse.Namespace) -> str:

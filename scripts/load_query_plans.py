@@ -47,9 +47,9 @@ on disk, and the three queries that show an `InMemoryRelation` read them.
 ```console
 $ .venv/bin/python -c 'from loadgen.analysis import queries; print(queries.LATENCIES)'
 ...
-    SELECT second, tenant, min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
+    SELECT second, element_at(:tenants, number) AS tenant,
 ...
-    GROUP BY second, tenant
+    GROUP BY second, number
 ```
 """
 _PLAN_NAMES = ("faults", "mixed-tenants", "exactly-once")

@@ -21,12 +21,13 @@ VALUES = {
     "--admin-allowed-host": "kafka, other",
     "--faults": "/faults.json",
     "--snapshot": "/setup.json",
+    "--strict": "true",
     "--log-level": "debug",
     "--log-format": "json",
     "--tls": "true",
     "--sasl": "true",
 }
-FLAGS = ("--tls", "--sasl")
+FLAGS = ("--strict", "--tls", "--sasl")
 
 
 def serve_parser_options() -> set[str]:
