@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _one_line() -> Iterator[None]:
     """Raise what ends Spark's job as one line: only a JVM that runs can say what it was."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - the commands that run nothing need none
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped] # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
