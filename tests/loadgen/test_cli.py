@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Never
@@ -34,6 +35,14 @@ def error_line(capsys: pytest.CaptureFixture[str], out: Path, *arguments: str) -
     assert main([*arguments, "--out", str(out)], no_broker) == 2
     [line] = capsys.readouterr().err.splitlines()
     return line
+
+
+@pytest.fixture(autouse=True)
+def _default_ctrl_c() -> Iterator[None]:
+    """Handle Ctrl-C as a command does; in this process a Spark session of another test may do."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
 
 
 def test_an_unreachable_target_is_an_error(

@@ -196,11 +196,13 @@ def test_the_page_says_that_the_broker_is_gone_and_recovers(
     assert box is not None
     assert (box["x"], box["width"]) == (0, 1440)
     expect(page.locator("#pulse")).to_have_class("down")
-    stopped = page.locator("#time").inner_text()
-    for _ in range(2):
+    # The clock may show one more response that was on its way.
+    times = []
+    for _ in range(3):
         with page.expect_event("requestfailed"):
             pass
-    assert page.locator("#time").inner_text() == stopped
+        times.append(page.locator("#time").inner_text())
+    assert len(set(times)) == 1
     expect(page.locator("#topics .title")).to_have_text(["before"])
     page.get_by_role("button", name="Standing").click()
     expect(page.locator("#notice")).to_have_text("The broker does not answer.")
