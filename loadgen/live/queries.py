@@ -23,6 +23,7 @@ from pyarrow.compute import (
 
 from loadgen.analysis.checks import MUTE_TOLERANCE_US
 from loadgen.analysis.latencies import GROWTH
+from loadgen.expected_answers import ACKNOWLEDGED
 
 COLUMNS = (
     "worker",
@@ -217,8 +218,8 @@ _FIRST: Aggregates = {
 
 
 def _is_stored() -> Expression:
-    """Return which responses acknowledge a batch: NONE and DUPLICATE_SEQUENCE_NUMBER."""
-    return field("error_code").isin([0, 46])
+    """Return which responses acknowledge a batch."""
+    return field("error_code").isin(list(map(int, ACKNOWLEDGED)))
 
 
 def _cell(time_us: Expression, size_us: float) -> Expression:

@@ -92,7 +92,7 @@ def test_a_report_of_an_earlier_experiment_is_dropped(lanes: Lanes, monkeypatch:
     for _ in range(2):
         deliveries = run("late", lanes, monkeypatch).observation.deliveries
         numbers.append([(one.send, one.error) for one in deliveries])
-    # Of its own first record the client reports an error as well, after the success.
+    # The client reports an error of its first record as well, after the success.
     assert numbers == [[(2, None), (2, "TooLate"), (4, None)]] * 2
 
 

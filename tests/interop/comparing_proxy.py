@@ -1,4 +1,4 @@
-"""`mock-kafka proxy --diff` in a process of its own, and what it has reported at its end."""
+"""`mock-kafka proxy --diff` in another process, and what it has reported at its end."""
 
 import json
 import signal

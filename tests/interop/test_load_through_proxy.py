@@ -31,17 +31,7 @@ faults:
     for: 1s
     stop_broker: {{broker: 3}}
     expect: {{recovered_within: 2s}}
-  - name: throttles
-    at: 12s
-    for: 1s
-    rule: {{api: Produce, throttle_time_ms: 100, every: 5}}
-    expect: {{recovered_within: 2s}}
-  - name: lost responses
-    at: 16s
-    for: 1s
-    rule: {{api: Produce, drop: before_response, every: 10}}
-    expect: {{recovered_within: 2s}}
-"""
+{disturbed_runs.throttles_and_losses(12)}"""
 
 
 @pytest.fixture(params=["mock-kafka", "Apache Kafka"])

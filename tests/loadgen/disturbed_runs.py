@@ -23,6 +23,22 @@ tenants: [{name: shop, behaviour: steady, topic: t, clients: 6, rate: 100, retri
 """One idempotent tenant, which a busy machine can serve, on three brokers."""
 
 
+def throttles_and_losses(throttled_s: int) -> str:
+    """Return the faults that end plans: throttles from a second on, and lost responses at 16 s."""
+    return f"""\
+  - name: throttles
+    at: {throttled_s}s
+    for: 1s
+    rule: {{api: Produce, throttle_time_ms: 100, every: 5}}
+    expect: {{recovered_within: 2s}}
+  - name: lost responses
+    at: 16s
+    for: 1s
+    rule: {{api: Produce, drop: before_response, every: 10}}
+    expect: {{recovered_within: 2s}}
+"""
+
+
 def own_broker(brokers: int, config: dict[str, str], has_admin_port: bool, /) -> MockKafka:
     return MockKafka(brokers, config, admin_port=0 if has_admin_port else None)
 

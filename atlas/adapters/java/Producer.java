@@ -15,7 +15,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** KafkaProducer. A thread of its own calls it in order, since even send() may wait for metadata. */
+/** KafkaProducer. Another thread calls it in order, since even send() may wait for metadata. */
 final class Producer implements Adapter.Handle {
     private static final long LATE_MS = 200;
     private final KafkaProducer<String, String> producer;
