@@ -163,14 +163,16 @@ def test_kafka_streams(
     settings: dict[str, object],
 ) -> None:
     servers = compared.bootstrap_servers
+    # Both protocols run on one cluster, so the ids of their applications differ.
     applications = {f"{topic}.{name}": kind for name, kind in APPLICATIONS.items()}
-    for name in (topic, *applications):
+    results = [f"{topic}.{application}" for application in applications]
+    for name in (topic, *results):
         create_topic(servers, name, 2, 3)
     feed = Feed(servers, topic)
     with WordCount(tmp_path).instance("one", servers, topic, applications, settings) as one:
         for _ in range(2):
             feed.write(50)
-            for name in applications:
+            for name in results:
                 feed.wait_until_counted(cluster.bootstrap_servers, name, 2)
     assert one.errors == []
 
