@@ -23,6 +23,10 @@ type options struct {
 	config   map[string]string
 	command  []string
 	audit    bool
+	acls     bool
+	faults   string
+	snapshot string
+	strict   bool
 	newPorts bool
 }
 
@@ -57,6 +61,39 @@ func WithAudit() Option {
 	}
 }
 
+// WithACLs allows clients only what access control lists allow. Users of the key `super.users`
+// may do everything.
+func WithACLs() Option {
+	return func(o *options) {
+		o.acls = true
+		o.config["authorizer.class.name"] = "acl"
+	}
+}
+
+// WithFaults starts with the fault rules of a JSON file, which a reset restores; see
+// docs/faults.md.
+func WithFaults(path string) Option {
+	return func(o *options) {
+		o.faults = path
+	}
+}
+
+// WithSnapshot starts with a snapshot or a recorded world, which a reset restores: a JSON file,
+// perhaps compressed by gzip; see docs/recorded-worlds.md.
+func WithSnapshot(path string) Option {
+	return func(o *options) {
+		o.snapshot = path
+	}
+}
+
+// WithStrict refuses each request that the snapshot, a recording by a proxy, does not have. The
+// error names the nearest recorded one.
+func WithStrict() Option {
+	return func(o *options) {
+		o.strict = true
+	}
+}
+
 // WithNewPorts moves the brokers to new ports before each test. Clients that a test did not close
 // then reach no cluster of a later test.
 func WithNewPorts() Option {
@@ -72,6 +109,15 @@ func (o *options) arguments() (found []string) {
 	}
 	for key, value := range o.config {
 		found = append(found, "-o", key+"="+value)
+	}
+	if o.faults != "" {
+		found = append(found, "--faults", o.faults)
+	}
+	if o.snapshot != "" {
+		found = append(found, "--snapshot", o.snapshot)
+	}
+	if o.strict {
+		found = append(found, "--strict")
 	}
 	return found
 }

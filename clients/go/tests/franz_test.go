@@ -5,7 +5,10 @@ package tests
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,5 +207,31 @@ func TestAHeldRequestGoesOnWhenItIsReleased(t *testing.T) {
 	refused.Wait(1)
 	if refused.MatchCount() != 1 || refused.IsArmed() || !held.IsUsedUp() {
 		t.Errorf("rules: %+v", kafka.Faults())
+	}
+}
+
+func TestAStrictClusterRefusesWhatWasNotRecorded(t *testing.T) {
+	t.Parallel()
+	world, faults := filepath.Join(t.TempDir(), "world.json"), filepath.Join(t.TempDir(), "faults.json")
+	for path, text := range map[string]string{
+		world: `{"topics": [{"name": "orders", "partitions": [{}]}],
+			"requests": [{"api": "Fetch", "version": 12, "user": "User:ANONYMOUS", "topics": ["orders"]}]}`,
+		faults: `[{"api": "Heartbeat", "delay_ms": 1}]`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kafka := mockkafka.Start(t, mockkafka.WithSnapshot(world), mockkafka.WithStrict(), mockkafka.WithFaults(faults), mockkafka.WithACLs())
+	client(t, kafka, kgo.RequestRetries(0)).Ping(deadline(t))
+	request := kafka.WaitForRequest(mockkafka.RequestFilter{API: mockkafka.APIMetadata})
+	if !strings.Contains(request.Fault, "not recorded: Metadata") || !strings.Contains(request.Fault, "The nearest one is Fetch v12") {
+		t.Errorf("fault: %s", request.Fault)
+	}
+	if topics, rules := kafka.Topics(), kafka.Faults(); len(topics) != 1 || topics[0].Name != "orders" || len(rules) != 1 {
+		t.Errorf("topics %+v, rules %+v", topics, rules)
+	}
+	if _, err := kafka.Admin.ListACLs(deadline(t), mockkafka.ListACLsQuery{}); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,7 +7,8 @@
 //
 // The table says under which names users find operations, documents and fields of fault rules (`FIELD=NAME` renames one):
 //   texts      a line of text for a document: parts with fields in braces; one in a list is left out if it has no value
-//   options    the fields that a start has, for a base class with a setter for each
+//   options    the fields that a start has, for a base class with a setter for each: `argument` is the option of
+//              `mock-kafka serve`, `config` has the keys that a flag sets
 //   errors     exceptions for a document that refuses a request
 //   reports    classes of documents with a list of findings, and a method that fails if there are some
 //   records    classes of documents whose bytes are read as bytes and as text
@@ -136,9 +137,9 @@ final class Generator {
         def imports = ['com.fasterxml.jackson.annotation.JsonAutoDetect', 'com.fasterxml.jackson.annotation.JsonIgnoreProperties',
             'com.fasterxml.jackson.annotation.JsonInclude', 'com.fasterxml.jackson.core.type.TypeReference',
             'com.fasterxml.jackson.databind.JsonNode', 'com.fasterxml.jackson.databind.PropertyNamingStrategies',
-            'com.fasterxml.jackson.databind.annotation.JsonNaming', 'java.nio.charset.StandardCharsets', 'java.time.Duration',
-            'java.time.Instant', 'java.util.AbstractMap', 'java.util.Base64', 'java.util.HashMap', 'java.util.LinkedHashMap',
-            'java.util.List', 'java.util.Map', 'java.util.stream.Collectors', 'java.util.stream.Stream',
+            'com.fasterxml.jackson.databind.annotation.JsonNaming', 'java.nio.charset.StandardCharsets', 'java.nio.file.Path',
+            'java.time.Duration', 'java.time.Instant', 'java.util.AbstractMap', 'java.util.ArrayList', 'java.util.Base64',
+            'java.util.HashMap', 'java.util.LinkedHashMap', 'java.util.List', 'java.util.Map', 'java.util.stream.Collectors', 'java.util.stream.Stream',
             'org.apache.kafka.common.TopicPartition', *ours].findAll { text =~ /\b${it.tokenize('.').last()}\b/ }
         if (packageName != PACKAGE) { imports << PACKAGE + '.*' }
         def folder = new File(output, packageName.replace('.', '/'))
@@ -340,17 +341,23 @@ final class Generator {
         def types = [flag: 'boolean', list: 'List<String>', map: 'Map<String, String>', int: 'Integer']
         def initial = [list: 'List.of()', map: 'new LinkedHashMap<>()']
         def text = new StringBuilder("/** The options of {@link $name}. */\npublic abstract class ${name}Fields {\n")
-        fields.each { own, row ->
+        fields.findAll { own, row -> !row.config }.each { own, row ->
             def value = row.default ?: initial[row.type]
             text << "    ${types[row.type] ?: row.type} $own${value ? " = $value" : ''};\n"
         }
         text << "\n    /** For the options of this package. */\n    ${name}Fields() {}\n\n"
         fields.each { own, row ->
-            def (parameters, statement) = row.type == 'flag' ? ['', "$own = true"] : row.type == 'list' ? ['String... words', "$own = List.of(words)"]
+            def (parameters, statement) = row.config ? ['', row.config.collect { key, value -> "config.put(\"$key\", \"$value\")" }.join(';\n        ')]
+                : row.type == 'flag' ? ['', "$own = true"] : row.type == 'list' ? ['String... words', "$own = List.of(words)"]
                 : row.type == 'map' ? ["String name, ${row.values} value", "${own}.put(name, value.toString())"] : ["${row.type} $own", "this.$own = $own"]
             text << javadoc(row.says, '    ') << "    public $name $own($parameters) {\n        $statement;\n        return ($name) this;\n    }\n\n"
         }
-        text << '}\n'
+        text << '    List<String> argumentsOfFields() {\n        List<String> arguments = new ArrayList<>();\n'
+        fields.findAll { own, row -> row.argument }.each { own, row ->
+            def (condition, value) = row.type == 'flag' ? [own, ''] : ["$own != null", ", \"\" + $own"]
+            text << "        if ($condition) {\n            arguments.addAll(List.of(\"$row.argument\"$value));\n        }\n"
+        }
+        text << '        return arguments;\n    }\n}\n'
     }
 
     String errorClass(String name, Map row) {

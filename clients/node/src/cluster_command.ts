@@ -16,6 +16,14 @@ export interface StartOptions {
   client?: 'kafkajs' | '@platformatic/kafka';
   /** Whether the cluster remembers acknowledgements, for `audit()`. */
   audit?: boolean;
+  /** Whether clients may do only what access control lists allow. Users of the key `super.users` may do everything. */
+  acls?: boolean;
+  /** A JSON file of fault rules that are active from the start; a reset restores them. */
+  faults?: string;
+  /** A snapshot or a recorded world, which a reset restores: a JSON file, perhaps compressed by gzip. */
+  snapshot?: string;
+  /** Whether requests are refused that `snapshot`, a recording by a proxy, does not have. */
+  strict?: boolean;
   /** The program, or its words, or its words in one string: instead of the `mock-kafka` that is found. */
   command?: string | readonly string[];
   /** Further arguments of `mock-kafka serve`, such as `['--tls']`. */
@@ -55,12 +63,16 @@ function serve(options: StartOptions, port = 0, adminPort = 0): string[] {
   const config = {
     ...(options.client && { 'producer.state.batches': 5 }),
     ...(options.audit && { 'audit.enable': true }),
+    ...(options.acls && { 'authorizer.class.name': 'acl' }),
     ...options.config,
   };
   return [
     ...`serve --port ${port} --admin-port ${adminPort} --until-stdin-closes --log-level warning`.split(' '),
     ...(options.brokers ? ['--brokers', `${options.brokers}`] : []),
     ...Object.entries(config).flatMap(([key, value]) => ['-o', `${key}=${value}`]),
+    ...(options.faults ? ['--faults', options.faults] : []),
+    ...(options.snapshot ? ['--snapshot', options.snapshot] : []),
+    ...(options.strict ? ['--strict'] : []),
     ...(options.arguments ?? []),
   ];
 }

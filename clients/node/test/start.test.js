@@ -8,6 +8,7 @@ const { connect } = require('node:net');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { afterEach, test } = require('node:test');
+const { Kafka, logLevel } = require('kafkajs');
 const { MockKafka, StartError } = require('mock-kafka');
 const { version } = require('mock-kafka/package.json');
 
@@ -129,6 +130,24 @@ test('TLS has its settings', async () => {
   started.push(await MockKafka.start({ arguments: ['--tls'] }));
   assert.equal(started[0].settings['security.protocol'], 'SSL');
   assert.match(readFileSync(started[0].settings['ssl.ca.location'], 'utf8'), /BEGIN CERTIFICATE/);
+});
+
+test('a strict cluster refuses what was not recorded', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mock-kafka-'));
+  const [snapshot, faults] = ['world.json', 'faults.json'].map((name) => join(folder, name));
+  const recorded = { api: 'Fetch', version: 12, user: 'User:ANONYMOUS', topics: ['orders'] };
+  writeFileSync(snapshot, JSON.stringify({ topics: [{ name: 'orders', partitions: [{}] }], requests: [recorded] }));
+  writeFileSync(faults, JSON.stringify([{ api: 'Heartbeat', delay_ms: 1 }]));
+  const kafka = await MockKafka.start({ snapshot, strict: true, faults, acls: true });
+  started.push(kafka);
+  const admin = new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } }).admin();
+  await assert.rejects(admin.fetchTopicMetadata({ topics: ['orders'] }));
+  await admin.disconnect();
+  const { fault } = await kafka.waitForRequest({ api: 'Metadata' });
+  assert.match(fault, /not recorded: Metadata .* The nearest one is Fetch v12/);
+  assert.deepEqual((await kafka.topics()).map(({ name }) => name), ['orders']);
+  assert.equal((await kafka.faults()).length, 1);
+  assert.deepEqual(await kafka.ask('GET', '/v1/acls'), []);
 });
 
 test('a stopped cluster has ended, and the error of a method says so', async () => {

@@ -5029,6 +5029,10 @@ pub struct Builder {
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) command: Vec<String>,
     pub(crate) audit: bool,
+    pub(crate) acls: bool,
+    pub(crate) faults: Option<String>,
+    pub(crate) snapshot: Option<String>,
+    pub(crate) strict: bool,
     pub(crate) new_ports: bool,
 }
 
@@ -5059,6 +5063,33 @@ impl Builder {
         self
     }
 
+    /// Allows clients only what access control lists allow. Users of the key `super.users` may do everything.
+    pub fn acls(mut self) -> Self {
+        self.acls = true;
+        self.config.insert("authorizer.class.name".into(), "acl".into());
+        self
+    }
+
+    /// Starts with the fault rules of a JSON file, which a reset restores; see docs/faults.md.
+    pub fn faults(mut self, path: impl Into<String>) -> Self {
+        self.faults = Some(path.into());
+        self
+    }
+
+    /// Starts with a snapshot or a recorded world, which a reset restores: a JSON file, perhaps compressed by gzip; see
+    /// docs/recorded-worlds.md.
+    pub fn snapshot(mut self, path: impl Into<String>) -> Self {
+        self.snapshot = Some(path.into());
+        self
+    }
+
+    /// Refuses each request that the snapshot, a recording by a proxy, does not have. The error names the nearest
+    /// recorded one.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
     /// Moves the brokers to new ports before each test. Clients that a test did not close then reach no cluster of a
     /// later test.
     pub fn new_ports(mut self) -> Self {
@@ -5071,6 +5102,9 @@ impl Builder {
         let mut found = Vec::new();
         found.extend(self.brokers.iter().flat_map(|one| ["--brokers".into(), one.to_string()]));
         found.extend(self.config.iter().flat_map(|one| ["-o".into(), format!("{}={}", one.0, one.1)]));
+        found.extend(self.faults.iter().flat_map(|one| ["--faults".into(), one.clone()]));
+        found.extend(self.snapshot.iter().flat_map(|one| ["--snapshot".into(), one.clone()]));
+        found.extend(self.strict.then(|| "--strict".into()));
         found
     }
 }

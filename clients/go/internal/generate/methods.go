@@ -102,6 +102,13 @@ func writeOptions(out *bytes.Buffer, table []option) {
 			arguments += fmt.Sprintf("for key, value := range o.%s {\nfound = append(found, %q, key+\"=\"+value)\n}\n", field, o.Argument)
 		case "words":
 			kind, parameters, set = "[]string", "words ...string", "o.%s = words"
+		case "path":
+			kind, parameters, set = "string", "path string", "o.%s = path"
+			arguments += fmt.Sprintf("if o.%s != \"\" {\nfound = append(found, %q, o.%s)\n}\n", field, o.Argument, field)
+		case "flag":
+			if o.Argument != "" {
+				arguments += fmt.Sprintf("if o.%s {\nfound = append(found, %q)\n}\n", field, o.Argument)
+			}
 		}
 		fields += field + " " + kind + "\n"
 		set = fmt.Sprintf(set, field)

@@ -100,3 +100,25 @@ async fn a_held_request_goes_on_when_it_is_released() {
     drop(held);
     assert!(kafka.faults().unwrap()[0].is_used_up);
 }
+
+#[tokio::test]
+async fn a_strict_cluster_refuses_what_was_not_recorded() {
+    let recorded = json!({"api": "Fetch", "version": 4, "user": "User:ANONYMOUS", "topics": ["orders"]});
+    let world = json!({"topics": [{"name": "orders", "partitions": [{}]}], "requests": [recorded]});
+    let files = [("world", world), ("faults", json!([{"api": "Heartbeat", "delay_ms": 1}]))];
+    let [world, faults] = files.map(|(name, text)| {
+        let path = format!("{}/strict-{name}.json", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(&path, text.to_string()).unwrap();
+        path
+    });
+    let kafka = MockKafka::builder().snapshot(world).strict().faults(faults).acls().start().unwrap();
+    let servers = vec![kafka.bootstrap_servers().into()];
+    let client = ClientBuilder::new(servers).build().await.unwrap();
+    let created = client.controller_client().unwrap().create_topic("payments", 1, 1, 1000).await;
+    assert!(created.is_err());
+    let request = kafka.wait_for_request(&RequestFilter::default().api("Metadata")).unwrap();
+    assert!(request.fault.contains("not recorded: Metadata"), "{}", request.fault);
+    assert!(request.fault.contains("The nearest one is Fetch v4"), "{}", request.fault);
+    assert_eq!(kafka.topics().unwrap()[0].name, "orders");
+    assert_eq!(kafka.faults().unwrap().len(), 1);
+}

@@ -78,13 +78,19 @@ fn write_options(out: &mut String, options: Vec<&Value>) {
                 "words: impl IntoIterator<Item = T>",
                 format!("self.{name} = words.into_iter().map(Into::into).collect();"),
             ),
+            "path" => {
+                ("Option<String>", "path: impl Into<String>", format!("self.{name} = Some(path.into());"))
+            }
             _ => ("bool", "", format!("self.{name} = true;")),
         };
         let item = match text(option, "kind") {
             "count" => "one.to_string()",
+            "path" => "one.clone()",
             _ => "format!(\"{}={}\", one.0, one.1)",
         };
-        if !argument.is_empty() {
+        if kind == "bool" && !argument.is_empty() {
+            writeln!(arguments, "found.extend(self.{name}.then(|| {argument:?}.into()));").unwrap();
+        } else if !argument.is_empty() {
             writeln!(
                 arguments,
                 "found.extend(self.{name}.iter().flat_map(|one| [{argument:?}.into(), {item}]));"

@@ -17,11 +17,6 @@ public final class MockKafkaOptions extends MockKafkaOptionsFields {
             + "- mock-kafka, uvx, docker and podman on the PATH\nInstall it with Python 3.11 or newer:"
             + " pip install path/to/mock-kafka, or uv tool install path/to/mock-kafka";
 
-    /** Record acknowledged batches for {@link ClusterMethods#audit}. */
-    public MockKafkaOptions audit() {
-        return config("audit.enable", true);
-    }
-
     /** Return the number of brokers, by default 1. */
     public int brokers() {
         return brokers == null ? 1 : brokers;
@@ -34,10 +29,7 @@ public final class MockKafkaOptions extends MockKafkaOptionsFields {
 
     /** Return the arguments of {@code mock-kafka serve} that these options stand for. */
     public List<String> arguments() {
-        List<String> arguments = new ArrayList<>(brokers == null ? List.of() : List.of("--brokers", "" + brokers));
-        if (tls) {
-            arguments.add("--tls");
-        }
+        List<String> arguments = argumentsOfFields();
         if (!user.isEmpty()) {
             StringJoiner list = new StringJoiner(",", "sasl.users=", "");
             user.forEach((name, password) -> list.add(AdminPort.encoded(name) + ":" + AdminPort.encoded(password)));

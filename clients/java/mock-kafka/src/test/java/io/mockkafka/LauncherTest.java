@@ -16,7 +16,12 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -140,6 +145,29 @@ class LauncherTest {
             assertEquals("SASL_SSL", kafka.clientProperties().get("security.protocol"));
             assertEquals("alice", kafka.requests(Api.PRODUCE).get(0).user());
         }
+    }
+
+    @Test
+    void aStrictClusterRefusesWhatWasNotRecorded() throws Exception {
+        String recorded = IntStream.range(0, 14)
+                .mapToObj(version -> "{\"api\": \"Metadata\", \"version\": " + version + ", \"user\": \"User:ANONYMOUS\"}")
+                .collect(Collectors.joining(", "));
+        Path world = Files.writeString(folder.resolve("world.json"),
+                "{\"topics\": [{\"name\": \"orders\", \"partitions\": [{}]}], \"requests\": [" + recorded + "]}");
+        Path faults = Files.writeString(folder.resolve("faults.json"), "[{\"api\": \"Heartbeat\", \"delay_ms\": 1}]");
+        MockKafkaOptions options = new MockKafkaOptions().snapshot(world).strict().faults(faults);
+        try (MockKafka kafka = MockKafka.start(options); Admin admin = Admin.create(kafka.clientProperties())) {
+            NewTopic payments = new NewTopic("payments", 1, (short) 1);
+            String message = assertThrows(ExecutionException.class,
+                    () -> admin.createTopics(List.of(payments)).all().get()).getMessage();
+            assertTrue(message.contains("not recorded: CreateTopics"), message);
+            String fault = kafka.requests(Api.CREATE_TOPICS).get(0).fault();
+            assertTrue(fault.contains("The nearest one is Metadata"), fault);
+            assertEquals("orders", kafka.topics().get(0).name());
+            assertEquals(1, kafka.faults().size());
+        }
+        List<String> denying = new MockKafkaOptions().acls().arguments();
+        assertEquals(List.of("-o", "authorizer.class.name=acl"), denying);
     }
 
     @Test
