@@ -199,14 +199,16 @@ def relative(path: Path) -> str:
 
 
 @cache
-def syntax_tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of the syntax tree of a module: to walk it takes longer than to read it."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
+@cache
 def imported_modules(path: Path) -> set[str]:
     """Return the modules that a file imports anywhere, and the names as modules of `from`."""
     found: set[str] = set()
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -224,7 +226,7 @@ def test_no_module_imports_a_private_name_of_another() -> None:
             *(ROOT / "benchmarks").glob("*.py"),
             *(ROOT / "scripts").glob("*.py"),
         )
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and f"{node.module}".partition(".")[0] in PACKAGES
         for alias in node.names
         if alias.name.startswith("_")
@@ -250,7 +252,7 @@ def test_files_and_functions_stay_readable() -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         if sum(line.strip() != "@may_pause" for line in lines) > FILE_LINES_MAX:
             too_long.append(relative(path))
-        for node in ast.walk(syntax_tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 name = f"{relative(path)}: {node.name}"
                 lines_max = HOT_LOOP_LINES_MAX if name in HOT_LOOPS else FUNCTION_LINES_MAX
@@ -270,7 +272,7 @@ def test_only_shells_do_io_and_read_the_clock() -> None:
         found += [f"{relative(path)}: {name}" for name in sorted(packages & SHELL_MODULES)]
         found += [
             f"{relative(path)}:{node.lineno}: async"
-            for node in ast.walk(syntax_tree(path))
+            for node in nodes(path)
             if isinstance(node, ast.AsyncFunctionDef | ast.Await)
         ]
     assert found == []
@@ -294,7 +296,7 @@ def test_handlers_and_the_client_know_the_types_of_their_messages() -> None:
         f"{relative(path)}:{node.lineno}"
         for path in SOURCES
         if relative(path).startswith(("broker/handlers/", "client/"))
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes(path)
         if (isinstance(node, ast.ImportFrom) and "Any" in {alias.name for alias in node.names})
         or (isinstance(node, ast.Attribute) and node.attr == "Any")
     ]
@@ -306,7 +308,7 @@ def test_what_sends_and_reads_messages_knows_the_types_of_requests_and_responses
         f"{relative(path)}:{node.lineno}: {node.arg}"
         for path in SOURCES
         if relative(path).startswith(("loadgen/clients/", "protocol/", "scenarios/"))
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.arg)
         and node.arg in {"request", "response"}
         and isinstance(node.annotation, ast.Name)
@@ -363,7 +365,7 @@ def test_the_openapi_document_of_the_clients_is_fresh() -> None:
 def test_the_name_of_a_variable_says_what_it_holds() -> None:
     found = []
     for path in (*SOURCES, *TEST_MODULES, *(ROOT / "benchmarks").glob("*.py")):
-        for node in ast.walk(syntax_tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.arg):
                 name = node.arg
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
