@@ -82,6 +82,7 @@ def aio_kafka(servers: str, topic: str, key_id: str) -> None:
             security_protocol="SASL_PLAINTEXT",
             sasl_mechanism="OAUTHBEARER",
             sasl_oauth_token_provider=Tokens(),
+            request_timeout_ms=4000,  # it overlooks why a token was refused, and then waits so long
         )
         try:
             await producer.start()
@@ -100,7 +101,7 @@ def confluent(servers: str, topic: str, key_id: str) -> None:
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "OAUTHBEARER",
             "oauth_cb": lambda _config: (bearer(key_id), time.time() + LIFETIME_S),
-            "delivery.timeout.ms": 5000,
+            "delivery.timeout.ms": 4000,
         }
     )
     producer.produce(topic, b"hello", on_delivery=lambda error, _message: errors.append(error))
