@@ -86,7 +86,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Load none of the plugins that only our own tests need: they take two seconds of each run."""
-    plugins = ("schemathesis", "hypothesispytest", "pytest_cov")
+    plugins = ("anyio", "schemathesis", "hypothesispytest", "pytest_cov")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in plugins))
     return pytester
 
