@@ -62,6 +62,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.spark)
     if any(name in fixtures for name in _SHARED_BY_GROUP):
         item.add_marker(pytest.mark.xdist_group("jvm"))
+    if "wheel" in fixtures and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group("wheel"))  # one worker builds it
 
 
 @pytest.hookimpl(trylast=True)  # after the marks that tests/interop/conftest.py gives
