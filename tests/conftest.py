@@ -62,6 +62,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.spark)
     if any(name in fixtures for name in _SHARED_BY_GROUP):
         item.add_marker(pytest.mark.xdist_group("jvm"))
+    if "wheel" in fixtures and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group("wheel"))  # one worker builds it
 
 
 @pytest.hookimpl(trylast=True)  # after the marks that tests/interop/conftest.py gives
@@ -86,7 +88,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Load none of the plugins that only our own tests need: they take two seconds of each run."""
-    plugins = ("schemathesis", "hypothesispytest", "pytest_cov")
+    plugins = ("anyio", "schemathesis", "hypothesispytest", "pytest_cov")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in plugins))
     return pytester
 

@@ -189,19 +189,22 @@ class Pausing(Types):
     def _note_called_parameters(self) -> None:
         """Note which functions call what they get for a parameter, or pass it to one that does."""
         self.called_parameters: dict[str, set[str]] = {name: set() for name in self.functions}
+        calls = [
+            (node, function)
+            for function in self.functions.values()
+            for node in function.nodes
+            if isinstance(node, ast.Call)
+        ]
         is_new = True
         while is_new:
             is_new = False
-            for function in self.functions.values():
-                for node in function.nodes:
-                    for owner, parameter in self._called_by(node, function):
-                        known = self.called_parameters[owner.name]
-                        is_new = is_new or parameter not in known
-                        known.add(parameter)
+            for node, function in calls:
+                for owner, parameter in self._called_by(node, function):
+                    known = self.called_parameters[owner.name]
+                    is_new = is_new or parameter not in known
+                    known.add(parameter)
 
-    def _called_by(self, node: ast.AST, function: Function) -> Iterator[tuple[Function, str]]:
-        if not isinstance(node, ast.Call):
-            return
+    def _called_by(self, node: ast.Call, function: Function) -> Iterator[tuple[Function, str]]:
         owned = self._owner_of(node.func, function)
         if owned is not None:
             yield owned

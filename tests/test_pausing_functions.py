@@ -1,6 +1,8 @@
 """Check that the functions that may pause say so, and that `no_pause()` holds."""
 
 import ast
+import gc
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -17,6 +19,14 @@ def _inserted(names: list[str]) -> None:
     for _name in _inserted_paced(names):
         pass
 """
+
+
+@pytest.fixture(autouse=True)
+def _without_garbage_collector() -> Iterator[None]:
+    """Syntax trees are many objects, of which none is garbage: to look through them takes long."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @cache

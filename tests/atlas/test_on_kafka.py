@@ -11,6 +11,7 @@ CLIENTS = ("kafka-python", "confluent-kafka", "java-4.4")
 SITUATIONS = ("LOG-1", "LOG-13", "LOG-34", "LOG-36", "TXN-13", "KIP-890-1", "AUTH-8", "AUTH-30")
 
 
+@pytest.mark.slow
 def test_situations_on_kafka_have_what_a_kafka_can_do() -> None:
     found = [one for one in load_situations().values() if one.on_kafka is not None]
     assert len(found) >= 90

@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from atlas.rows import EXPERIMENTS, REQUESTS
+from atlas.run_command import difference_lines
+from loadgen.command_error import CommandError
+from loadgen.storage import Storage
 from tests.atlas.run_folder import row, write_run
 
 pytestmark = [
@@ -87,12 +90,12 @@ def test_a_run_is_checked_against_a_baseline(folder: Path, tmp_path: Path) -> No
     baseline, junit = tmp_path / "baseline.json", tmp_path / "junit.xml"
     options = (str(folder), "--baseline", str(baseline))
     atlas("check", *options, "--write")
-    assert "0 regressions" in atlas("check", *options, "--junit", str(junit))
-    assert junit.read_text().count("<testcase") == len(experiments_in(folder))
     cells = json.loads(baseline.read_bytes())
     cells["kafka-python"]["PRODUCE-CORRUPT_MESSAGE-once"] = "as_expected"
     baseline.write_text(json.dumps(cells))
-    printed = atlas("check", *options, status=1)
+    printed = atlas("check", *options, "--junit", str(junit), status=1)
+    assert "1 regressions" in printed
+    assert junit.read_text().count("<testcase") == len(experiments_in(folder))
     assert "kafka-python in PRODUCE-CORRUPT_MESSAGE-once: as_expected before, now wrong" in printed
 
 
@@ -100,4 +103,5 @@ def test_two_runs_are_compared(tmp_path: Path) -> None:
     before = write_run(tmp_path / "before", [row("as_expected")])
     after = write_run(tmp_path / "after", [row("wrong")])
     assert atlas("diff", before.url, after.url, status=1).startswith("worse  kafka-python 3.0.12  ")
-    assert atlas("diff", after.url, str(tmp_path / "none"), status=1) == ""
+    with pytest.raises(CommandError, match="has no run"):
+        difference_lines(after, Storage(str(tmp_path / "none")))

@@ -191,6 +191,7 @@ def test_errors_of_the_matrix_belong_to_their_api() -> None:
         assert API_FAMILIES[family] in {rule["api"] for rule in content["faults"]}
 
 
+@pytest.mark.slow
 def test_the_page_is_fresh() -> None:
     page = atlas_situations_table.TARGET.read_text(encoding="utf-8")
     assert page == atlas_situations_table.render(), "run: python -m scripts.atlas_situations_table"

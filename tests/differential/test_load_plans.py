@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from loadgen.plan.plan import BEHAVIOURS, REPLAYED
 from loadgen.plan.plan_file import parse_plan
 from tests.differential.load_plans import GENERATED, TENANTS_MAX, random_plan
@@ -9,6 +11,7 @@ from tests.differential.load_plans import GENERATED, TENANTS_MAX, random_plan
 SEEDS = range(200)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_plan_whose_text_is_a_plan_file() -> None:
     for seed in SEEDS:
         plan = random_plan(seed)

@@ -11,6 +11,7 @@ from tests.differential.replica_comparison import SETUP, KeptReplicaRun, compare
 from tests.differential.replica_rounds import ReplicaRun, ReplicaSequence
 
 
+@pytest.mark.slow
 def test_a_round_sees_what_a_stopped_broker_holds_back() -> None:
     sequence = ReplicaSequence(
         [1, 2, 3], 3, [["produce", -1, 2, 0], ["produce", 1, 1, 5], ["alter", 1], ["alter", 1]]

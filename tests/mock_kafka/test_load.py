@@ -74,6 +74,7 @@ TRACE = """\
 """
 
 
+@pytest.mark.slow
 def test_quotas_are_proposed_without_pyspark_for_a_trace_and_for_a_plan(tmp_path: Path) -> None:
     (tmp_path / "trace.ndjson").write_text(TRACE)
     # Another process: this one may have imported them.

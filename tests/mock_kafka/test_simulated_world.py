@@ -33,6 +33,7 @@ async def send_and_read(world: SimulatedWorld) -> list[bytes]:
         return [(await consumer.getone()).value for _ in range(10)]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes() -> None:
     first, again, other = (simulate(send_and_read, seed=seed, brokers=3) for seed in (1, 1, 2))
     assert first.value == other.value == [b"%d" % number for number in range(10)]

@@ -195,6 +195,7 @@ def test_a_table_without_rows_releases_their_memory() -> None:
     )
 
 
+@pytest.mark.slow
 def test_rows_cost_little_more_than_their_bytes_and_a_bytearray_per_bucket() -> None:
     bytearray_bytes = sys.getsizeof(bytearray(1)) - 1  # 40 more from Python 3.15
     row_bytes = ROW_BYTES + bytearray_bytes / ROWS_PER_BUCKET

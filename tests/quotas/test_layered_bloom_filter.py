@@ -189,7 +189,11 @@ def scattered(base: int, number: int) -> int:
 @pytest.mark.parametrize(("layer_count", "rate"), [(4, 0.01), (8, 0.05), (1, 0.1)])
 @pytest.mark.parametrize(
     "id_count",
-    [1, 10, 32, 33, 100, *(pytest.param(count, marks=pytest.mark.slow) for count in (600, 1250))],
+    [
+        *(1, 10, 32, 33, 100),
+        pytest.param(600, marks=pytest.mark.slow),
+        pytest.param(1250, marks=pytest.mark.long),
+    ],
 )
 def test_all_layers_together_keep_the_false_positive_rate(
     producer_id: Callable[[int, int], int],

@@ -19,7 +19,7 @@ SEEDS = 20
 _DIGESTS = """
 import sys
 from tests.simulation.aiokafka_worlds import KINDS, run_world
-print(*(run_world(kind, seed).digest for kind in KINDS for seed in range(3)))
+print(*(run_world(kind, 0).digest for kind in KINDS))
 """
 
 
@@ -41,7 +41,7 @@ def test_two_thousand_worlds_of_aiokafka_have_no_violations(kind: str) -> None:
 
 @pytest.mark.slow
 def test_a_seed_gives_the_same_bytes_under_every_hash_seed() -> None:
-    here = [run_world(kind, seed).digest for kind in KINDS for seed in range(3)]
+    here = [run_world(kind, 0).digest for kind in KINDS]
     for hash_seed in ("1", "77"):
         there = subprocess.run(
             [sys.executable, "-c", _DIGESTS],

@@ -12,7 +12,13 @@ FIRST, SECOND = 605_728, 605_731
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [World, GroupWorld, TransactionWorld])
+@pytest.mark.parametrize(
+    "world",
+    [
+        World,
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in (GroupWorld, TransactionWorld)),
+    ],
+)
 def test_the_first_world_of_a_process_runs_like_later_ones_and_like_those_of_other_processes(
     world: type[World],
 ) -> None:

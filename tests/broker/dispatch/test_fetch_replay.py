@@ -66,7 +66,7 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     return found, without, len(replayed)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(steps, max_size=25))
 @example([RECORD, *[produce()] * 2, fetch(), fetch(), fetch(max_wait_ms=100), produce(), fetch()])
 @example([*[fetch(max_wait_ms=100)] * 2, fetch(max_wait_ms=100, epoch_change=1), produce()])
@@ -84,7 +84,7 @@ def test_a_session_goes_on_the_same_way_without_a_replay(found: list[Step]) -> N
     assert replayed["bugs"] == []
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(
     st.lists(steps_of_one, min_size=5, max_size=30),
     st.fixed_dictionaries(mostly),
@@ -108,7 +108,7 @@ def test_a_session_of_one_partition_goes_on_the_same_way_without_a_replay(
     assert replayed["bugs"] == []
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(steps, max_size=15), st.lists(st.one_of(steps, losses), max_size=15))
 @example(
     [*[produce()] * 2, *[fetch(version=7, max_wait_ms=100, min_bytes=200)] * 2],

@@ -231,6 +231,7 @@ async def test_a_closed_connection_whose_client_never_reads_is_aborted() -> None
     assert reasons == ["idle for 601000 ms"]
 
 
+@pytest.mark.slow
 async def test_the_connection_that_holds_most_is_closed_when_all_hold_too_much() -> None:
     async with serving(**{"connections.held.bytes.max": "50000"}) as (server, port, logs):
         server.cluster.create_topic("t", [(1,)] * 1000, {})
