@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import broker
+from broker.log import log
 from scenarios.maven import CannotRunError
 from tests.audited_clusters import AuditedClusters
 from tests.left_connections import LeftConnections
@@ -82,6 +83,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     with audited if item.get_closest_marker("interop") else nullcontext():
         result = yield
     left_connections.collect()
+    # A command that wrote no line would configure the log in a later test, which reads its lines.
+    log.before_first_line, log.level = None, "debug"
     return result
 
 
