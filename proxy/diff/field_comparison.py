@@ -26,6 +26,7 @@ KEYS = (
     "resource_name",
     "partition_index",
     "partition",
+    "partition_id",
     "index",
     "node_id",
     "broker_id",
@@ -39,6 +40,8 @@ KEYS = (
 """Fields that identify an entry of an array, the first that it has."""
 
 _ABSENT = "absent"
+ERROR_CODE = "error_code"
+"""How the name of a field with an error code ends."""
 CONNECTION = "connection"
 """The kind of a difference if only one of both responded."""
 
@@ -64,7 +67,7 @@ class FieldDifference:
             return f"{self.api} {kafka or 'response'}, not {ours or 'response'}"
         if self.kind != "value":
             return f"{self.api} {self.path} {self.kind}"
-        if self.path.endswith("error_code"):
+        if self.path.endswith(ERROR_CODE):
             return f"{self.api} {self.path} {error_name(self.kafka)}, not {error_name(self.ours)}"
         if self.path.endswith("error_message"):
             return f"{self.api} {self.path} {_shape(self.kafka)}, not {_shape(self.ours)}"
@@ -78,7 +81,7 @@ class FieldDifference:
 
     def text(self, value: Any) -> str:
         """Return one of the two values for people, an error code as its name."""
-        if self.path.endswith("error_code") and isinstance(value, int):
+        if self.path.endswith(ERROR_CODE) and isinstance(value, int):
             return error_name(value)
         text = json.dumps(value, default=str)
         return text if len(text) < 400 else text[:400] + "..."

@@ -65,21 +65,8 @@ TIMING_RULES: tuple[TimingRule, ...] = (
     ),
 )
 
-CHANGED_TOPIC = "brokers learn of a new or deleted topic at different times"
-UNKNOWN_ERRORS = frozenset(
-    {
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-)
-"""Errors of a broker that does not know a topic yet, or no more."""
-CHANGED_TOPIC_MS = 30_000
-CHANGED_TOPIC_APIS = frozenset({"DescribeTopicPartitions", "Fetch", "ListOffsets", "Metadata"})
 
-
-def timing_reason(difference: FieldDifference, *, is_of_changed_topic: bool = False) -> str | None:
+def timing_reason(difference: FieldDifference) -> str | None:
     """Return why a difference may be one of time, or None."""
     if difference.kind == "connection":
         return None
@@ -91,8 +78,6 @@ def timing_reason(difference: FieldDifference, *, is_of_changed_topic: bool = Fa
             and (rule.may is None or rule.may(difference.kafka, difference.ours))
         ):
             return rule.reason
-    if is_of_changed_topic and difference.api in CHANGED_TOPIC_APIS:
-        return CHANGED_TOPIC
     return None
 
 
