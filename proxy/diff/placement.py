@@ -17,7 +17,7 @@ from broker.cluster.coordinators import (
 from broker.cluster.failover import fence_broker, start_broker
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from broker.cluster.replicas import is_reassigning
-from broker.cluster.topics import Topic
+from broker.cluster.topics import NO_LEADER, Topic
 from protocol.pacing import may_pause
 from proxy.diff.id_map import IdMap
 from proxy.diff.reassignments import adopt_reassigned
@@ -102,6 +102,18 @@ def adopt_coordinators(cluster: Cluster, request: Any, response: Any, now_ms: in
             if not broker.is_alive:
                 start_broker(cluster, broker.node_id, now_ms)
             move(cluster, key, broker.node_id, now_ms)
+
+
+@may_pause
+def lose_coordinator(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Have a broker coordinate no groups; the next coordinator begins the sessions of members.
+
+    So no session ends while nobody can send a heartbeat.
+    """
+    topic = cluster.topics.get(GROUP_METADATA.name)
+    for partition in () if topic is None else topic.partitions:
+        if partition.leader_id == node_id:
+            cluster.set_leader(partition, NO_LEADER, now_ms)
 
 
 _BATCH_VERSION_MIN = 4

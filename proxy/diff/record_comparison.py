@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.fetch.dead_letter_queue import TOPIC_SWITCH_KEY
-from broker.request.session import Session
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_request
+from protocol.errors import ErrorCode
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import ERROR_CODE, FieldDifference
 from proxy.diff.id_map import IdMap
-from proxy.diff.peer import Peer
+from proxy.diff.live_differences import MOVING_END
+from proxy.diff.peer import LeaderPeer, Peer
 from proxy.diff.placement import topic_name
 from proxy.diff.played_request import PlayedRequest
 from proxy.diff.report import Report
@@ -19,19 +20,9 @@ from proxy.diff.shadow_broker import Answer, ShadowBroker
 
 DEAD_LETTER_TIME = "each broker writes into a dead letter queue in its own time"
 NOT_RECORDED = "the first records of the partition are not recorded"
+LATER = "our log gets the records before it a moment later"
 _READ_VERSION = 11
 _READ_BYTES_MAX = 64 * 1024 * 1024
-
-
-class _Reader:
-    """The connection that reads our log, with the rights of the client whose records it reads."""
-
-    connection_id = -1
-    client_host = "127.0.0.1"
-
-    def __init__(self, broker_id: int, session: Session) -> None:
-        self.broker_id = broker_id
-        self.session = session
 
 
 class RecordComparison:
@@ -58,13 +49,45 @@ class RecordComparison:
         for topic, partition in self._ranges.waiting():
             self._ranges.grown(topic, partition)
 
+    def waiting_row(self, key: tuple[str, int], offset: int | None) -> dict[str, Any] | None:
+        """Return a record that consumers have read before our log has it, or None."""
+        return self._ranges.waiting_row(key, offset)
+
     def end(self) -> None:
         """Compare what has waited with what there is, and report how many were compared."""
         self._ranges.end()
         self._report.compared_records = self._ranges.compared_records
         self._report.records_left_out = self._ranges.left_out
 
-    def allowed(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
+    def allowed_end(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
+        """Return a reason if OffsetForLeaderEpoch has returned the end of our log."""
+        if compared.api != "OffsetForLeaderEpoch" or not difference.path.endswith("end_offset"):
+            return None
+        for topic in compared.request.topics:
+            for part in topic.partitions:
+                place = f"topics[{topic.topic}].partitions[{part.partition}].end_offset"
+                end_offset = self._broker.log_end_offset(topic.topic, part.partition)
+                if difference.place == place and difference.ours == end_offset:
+                    return MOVING_END
+        return None
+
+    def allowed_later(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
+        """Return a reason if Fetch asks our log for an offset behind records that wait for it.
+
+        They are compared when our log has them, and differ if it never does.
+        """
+        is_error = compared.api == "Fetch" and difference.path.endswith(ERROR_CODE)
+        if not is_error or difference.ours != ErrorCode.OFFSET_OUT_OF_RANGE:
+            return None
+        for name, index in self._ranges.waiting():
+            topic = self._broker.cluster.topics.get(name)
+            topic_id = "" if topic is None else str(topic.topic_id)
+            names = {name, self._ids.known_real("topic_id", topic_id)}
+            if difference.place in {f"responses[{n}-{index}].{ERROR_CODE}" for n in names}:
+                return LATER
+        return None
+
+    def allowed_before(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
         """Return a reason if a difference is about offsets before the first recorded one."""
         if compared.api != "Fetch" or not difference.path.endswith(ERROR_CODE):
             return None
@@ -87,7 +110,7 @@ class RecordComparison:
                 if not batches or partition["error_code"]:
                     continue
                 first_offset = offsets.get((name, index), 0)
-                rows = rows_of(batches, first_offset, self._real_producer)
+                rows = rows_of(batches, first_offset, self.real_producer)
                 rows = self._recorded_rows((name, index), rows)
                 if not rows:
                     continue
@@ -167,7 +190,7 @@ class RecordComparison:
         request.topics = [topic_class(topic=found.topic, partitions=[part])]
         frame = encode_request(0, "diff", ApiKey.FETCH, _READ_VERSION, request)
         answers: list[Answer] = []
-        reader = _Reader(partition.leader_id, found.connection.session)
+        reader = LeaderPeer(partition.leader_id, found.connection.session)
         self._broker.play(frame, reader, self._broker.cluster.timers.latest_ms, answers.append)
         values = PlayedRequest(frame, 0).values_of(answers[0] if answers else None)
         if not isinstance(values, dict) or not values.get("responses"):
@@ -181,7 +204,8 @@ class RecordComparison:
         aborted = {one["first_offset"] for one in read["aborted_transactions"] or ()}
         return rows, frozenset(n for n in aborted if found.first_offset <= n < found.end_offset)
 
-    def _real_producer(self, producer_id: int, epoch: int) -> Any:
+    def real_producer(self, producer_id: int, epoch: int) -> Any:
+        """Return what names a producer of the real cluster, None if ours does not know it."""
         is_known = self._ids.known_ours("producer_id", producer_id) is not None
         return (producer_id, epoch) if is_known else None
 

@@ -13,12 +13,15 @@ from protocol.json_view import decode_request_frame
 from protocol.pacing import may_pause
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
+from proxy.diff.lost_batches import LostBatches
 from proxy.diff.not_ready import leave_out_failed, why_not_ready
 from proxy.diff.peer import Peer
 from proxy.diff.placement import (
     adopt_brokers,
     adopt_coordinators,
     adopt_placement,
+    create_internal_topics,
+    lose_coordinator,
     pair_topics,
     topic_name,
 )
@@ -28,7 +31,7 @@ from proxy.diff.recent_changes import RecentChanges, named_topics
 from proxy.diff.record_comparison import RecordComparison
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
-from proxy.diff.shadow_broker import Answer, ShadowBroker
+from proxy.diff.shadow_broker import ShadowBroker
 
 
 class Shadow:
@@ -43,15 +46,16 @@ class Shadow:
         """Ids of new connections."""
         self._parked: list[Peer] = []
         self._is_advancing = False
-        self._lost: list[tuple[Peer, PlayedRequest]] = []
-        """Produce requests without a response, which the real cluster may have stored."""
         self.changes = RecentChanges(broker.cluster, self.ids)
         self.records = RecordComparison(broker, self.ids, self.report)
+        self.lost = LostBatches(broker, self.ids, self.records)
         self.comparison = LiveComparison(
             self.ids, self.report, len(broker.cluster.brokers), release, self.changes
         )
         self.comparison.allowances += [
-            self.records.allowed,
+            self.records.allowed_before,
+            self.records.allowed_end,
+            self.records.allowed_later,
             lambda _compared, difference: allowed_in_election(broker.cluster, difference),
         ]
         hold_reassignments(broker.cluster)
@@ -88,6 +92,7 @@ class Shadow:
         request = decode_request_frame(compared.frame)
         if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
             leave_out_failed(request, compared)
+            self.lost.take_again(compared, self._stored(compared))
         if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
         return compared.frame_of(with_our_ids(request, self.ids))
@@ -105,12 +110,18 @@ class Shadow:
             case ApiKey.LIST_PARTITION_REASSIGNMENTS:
                 adopt_reassignments(cluster, request, response, now_ms)
             case ApiKey.METADATA:
+                create_internal_topics(cluster, response)
                 adopt_brokers(cluster, response, now_ms)
                 adopt_placement(cluster, response, self.ids, now_ms)
             case ApiKey.DESCRIBE_TOPIC_PARTITIONS:
                 adopt_placement(cluster, response, self.ids, now_ms)
             case _:
                 pass
+
+    @may_pause
+    def lose_broker(self, node_id: int, now_ms: int) -> None:
+        """Note that a broker of the real cluster refuses connections: it has ended."""
+        lose_coordinator(self.broker.cluster, node_id, now_ms)
 
     # The order of batches ------------------------------------------------------------------
 
@@ -119,8 +130,13 @@ class Shadow:
         for topic, partition in self._stored(compared):
             end_offset = self.broker.log_end_offset(topic, partition.index)
             if end_offset is not None and end_offset < partition.base_offset:
-                return self._play_lost(topic, partition)
+                return False
         return True
+
+    def end_wait(self, compared: PlayedRequest) -> None:
+        """Play batches without a response that a Produce request has waited for long enough."""
+        if compared.api_key is ApiKey.PRODUCE:
+            self.lost.play_until(self._stored(compared))
 
     def _stored(self, compared: PlayedRequest) -> list[tuple[str, Any]]:
         """Return topic and result of each partition that the real cluster has stored."""
@@ -132,30 +148,11 @@ class Shadow:
             if partition.error_code == ErrorCode.NONE and partition.base_offset >= 0
         ]
 
-    def _play_lost(self, topic: str, following: Any) -> bool:
-        """Play a request without a response whose batch must be the one that is missing.
-
-        Return whether the log is long enough now.
-        """
-        for connection, compared in list(self._lost):
-            names = {
-                self._name_of(one.name or str(one.topic_id)) for one in compared.request.topic_data
-            }
-            if topic not in names:
-                continue
-            self._lost.remove((connection, compared))
-            frame = compared.frame_of(with_our_ids(decode_request_frame(compared.frame), self.ids))
-            self.broker.play(frame, connection, compared.received_ms, _ignore)
-            end_offset = self.broker.log_end_offset(topic, following.index)
-            if end_offset is None or end_offset >= following.base_offset:
-                return True
-        return False
-
-    def lose(self, connection: Peer, compared: PlayedRequest) -> None:
+    def lose(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Note a request whose connection ended before its response."""
         self.report.not_compared(compared.api, "the connection ended before the response")
         if compared.api_key is ApiKey.PRODUCE and compared.request is not None:
-            self._lost.append((connection, compared))
+            self.lost.add(connection, compared, now_ms)
 
     def park(self, connection: Peer) -> None:
         """Advance a connection again when something was played."""
@@ -192,12 +189,9 @@ class Shadow:
             real, _ours = self.comparison.compare(compared, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
                 self.records.take(connection, compared, real)
+                self.lost.play_read(now_ms)
         if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
             self.records.grow()
 
     def _name_of(self, topic: str) -> str:
         return topic_name(self.broker.cluster, self.ids, topic)
-
-
-def _ignore(_answer: Answer) -> None:
-    """Take no answer."""
