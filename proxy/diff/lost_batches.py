@@ -12,7 +12,9 @@ from typing import Any
 from broker.request.session import Session
 from protocol.json_view import decode_request_frame
 from proxy.diff.fetched_records import Rows, rows_of
+from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
+from proxy.diff.live_differences import MOVING_END
 from proxy.diff.peer import LeaderPeer, Peer
 from proxy.diff.placement import topic_name
 from proxy.diff.played_request import PlayedRequest
@@ -22,6 +24,7 @@ from proxy.diff.shadow_broker import Answer, ShadowBroker
 
 ORDER_WAIT_MS_MAX = 1000
 """How long a batch waits for those that came before it in the real log."""
+LATE = "a batch without a response may be in the epoch of a later leader"
 LOST_MAX = 1000
 """So many partitions of requests are remembered."""
 Stored = Sequence[tuple[str, Any]]
@@ -50,6 +53,8 @@ class LostBatches:
         self._ids = ids
         self._records = records
         self._lost: deque[_LostBatch] = deque(maxlen=LOST_MAX)
+        self._late: dict[tuple[str, int], list[range]] = {}
+        """Where each batch of a partition begins and ends that was appended late."""
 
     def add(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Note a Produce request whose connection ended before its response."""
@@ -103,6 +108,22 @@ class LostBatches:
                 if is_short and (lost.topic, lost.index) == (topic, result.index):
                     self._play(lost)
 
+    def allowed(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
+        """Return why the end of a leader epoch may be another one here, or None."""
+        if compared.api != "OffsetForLeaderEpoch" or not difference.path.endswith("end_offset"):
+            return None
+        for topic in compared.request.topics:
+            for part in topic.partitions:
+                place = f"topics[{topic.topic}].partitions[{part.partition}].end_offset"
+                if difference.place != place:
+                    continue
+                if difference.ours == self._broker.log_end_offset(topic.topic, part.partition):
+                    return MOVING_END
+                late = self._late.get((topic.topic, part.partition), ())
+                if any({difference.kafka, difference.ours} <= {*ends} for ends in late):
+                    return LATE
+        return None
+
     def _play(self, lost: _LostBatch) -> None:
         """Append a batch at the leader; it may be another one since the request was sent."""
         self._lost.remove(lost)
@@ -121,7 +142,10 @@ class LostBatches:
         request.topic_data = [topic for topic in request.topic_data if topic.partition_data]
         frame = compared.frame_of(with_our_ids(request, self._ids))
         peer = LeaderPeer(partition.leader_id, lost.session)
+        start_offset = partition.log.log_end_offset
         self._broker.play(frame, peer, compared.received_ms, _ignore)
+        late = self._late.setdefault((lost.topic, lost.index), [])
+        late.append(range(start_offset, partition.log.log_end_offset + 1))
         self._records.grow()
 
     def _rows(self, lost: _LostBatch) -> Rows:

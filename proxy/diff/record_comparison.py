@@ -11,7 +11,6 @@ from protocol.errors import ErrorCode
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import ERROR_CODE, FieldDifference
 from proxy.diff.id_map import IdMap
-from proxy.diff.live_differences import MOVING_END
 from proxy.diff.peer import LeaderPeer, Peer
 from proxy.diff.placement import topic_name
 from proxy.diff.played_request import PlayedRequest
@@ -58,18 +57,6 @@ class RecordComparison:
         self._ranges.end()
         self._report.compared_records = self._ranges.compared_records
         self._report.records_left_out = self._ranges.left_out
-
-    def allowed_end(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
-        """Return a reason if OffsetForLeaderEpoch has returned the end of our log."""
-        if compared.api != "OffsetForLeaderEpoch" or not difference.path.endswith("end_offset"):
-            return None
-        for topic in compared.request.topics:
-            for part in topic.partitions:
-                place = f"topics[{topic.topic}].partitions[{part.partition}].end_offset"
-                end_offset = self._broker.log_end_offset(topic.topic, part.partition)
-                if difference.place == place and difference.ours == end_offset:
-                    return MOVING_END
-        return None
 
     def allowed_later(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
         """Return a reason if Fetch asks our log for an offset behind records that wait for it.

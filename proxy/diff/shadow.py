@@ -54,8 +54,8 @@ class Shadow:
         )
         self.comparison.allowances += [
             self.records.allowed_before,
-            self.records.allowed_end,
             self.records.allowed_later,
+            self.lost.allowed,
             lambda _compared, difference: allowed_in_election(broker.cluster, difference),
         ]
         hold_reassignments(broker.cluster)

@@ -78,7 +78,6 @@ def test_only_what_a_crash_causes_differs_and_nothing_acknowledged_is_lost(
     finally:
         for client in clients:
             client.kill()
-    print("\n".join(compared.lines))
     assert [violation for report in reports for violation in violations_of(report)] == []
     assert all(report.acked > 10 * RATE for report in reports), reports
     assert compared.differences == []
