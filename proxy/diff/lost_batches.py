@@ -15,12 +15,11 @@ from proxy.diff.fetched_records import Rows, rows_of
 from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_differences import MOVING_END
-from proxy.diff.peer import LeaderPeer, Peer
 from proxy.diff.placement import topic_name
 from proxy.diff.played_request import PlayedRequest
 from proxy.diff.record_comparison import RecordComparison
 from proxy.diff.request_ids import with_our_ids
-from proxy.diff.shadow_broker import Answer, ShadowBroker
+from proxy.diff.shadow_broker import Answer, LeaderPeer, Peer, ShadowBroker
 
 ORDER_WAIT_MS_MAX = 1000
 """How long a batch waits for those that came before it in the real log."""

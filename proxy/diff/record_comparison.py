@@ -11,11 +11,10 @@ from protocol.errors import ErrorCode
 from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
 from proxy.diff.field_comparison import ERROR_CODE, FieldDifference
 from proxy.diff.id_map import IdMap
-from proxy.diff.peer import LeaderPeer, Peer
 from proxy.diff.placement import topic_name
 from proxy.diff.played_request import PlayedRequest
 from proxy.diff.report import Report
-from proxy.diff.shadow_broker import Answer, ShadowBroker
+from proxy.diff.shadow_broker import Answer, LeaderPeer, Peer, ShadowBroker
 
 DEAD_LETTER_TIME = "each broker writes into a dead letter queue in its own time"
 NOT_RECORDED = "the first records of the partition are not recorded"

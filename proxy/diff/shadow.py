@@ -15,7 +15,6 @@ from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
 from proxy.diff.lost_batches import LostBatches
 from proxy.diff.not_ready import leave_out_failed, why_not_ready
-from proxy.diff.peer import Peer
 from proxy.diff.placement import (
     adopt_brokers,
     adopt_coordinators,
@@ -31,7 +30,7 @@ from proxy.diff.recent_changes import RecentChanges, named_topics
 from proxy.diff.record_comparison import RecordComparison
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
-from proxy.diff.shadow_broker import ShadowBroker
+from proxy.diff.shadow_broker import Peer, ShadowBroker
 
 
 class Shadow:
