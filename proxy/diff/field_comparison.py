@@ -39,6 +39,16 @@ KEYS = (
 )
 """Fields that identify an entry of an array, the first that it has."""
 
+_RULE_FIELDS = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+"""Fields that identify an access control list's entry, as far as it has them."""
 _ABSENT = "absent"
 ERROR_CODE = "error_code"
 """How the name of a field with an error code ends."""
@@ -119,6 +129,7 @@ def find_allowed(
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
             and allowed.kafka in (None, difference.kafka)
+            and (not allowed.kafka_text or fnmatchcase(str(difference.kafka), allowed.kafka_text))
             and fnmatchcase(_without_brackets(difference.place), _without_brackets(allowed.place))
             and allowed.brokers_min <= broker_count
             and (not allowed.releases or release in allowed.releases)
@@ -209,6 +220,8 @@ def _key(entry: Any) -> str:
         if "entity" in entry:
             parts = (f"{part['entity_type']}={part['entity_name']}" for part in entry["entity"])
             return ",".join(sorted(parts))
+        if "permission_type" in entry:  # a rule is all that it says
+            return " ".join(str(entry[name]) for name in _RULE_FIELDS if name in entry)
         if "resource_type" in entry:
             return f"{entry['resource_type']} {entry['resource_name']}"
         keys = [name for name in KEYS if entry.get(name) not in (None, "")]

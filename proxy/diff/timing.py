@@ -16,6 +16,7 @@ LASTING_COUNT_MIN = 3
 LASTING_MS_MIN = 5000
 """So often, and over so long, a difference of time must be seen to count as one."""
 
+_ENDING = "transactions end a moment after the response"
 _REBALANCE = frozenset(
     {ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 )
@@ -29,6 +30,10 @@ class TimingRule:
     path: str
     reason: str
     may: Callable[[Any, Any], bool] | None = None
+
+
+def _is_stable_in_one(real: Any, ours: Any) -> bool:
+    return {real, ours} == {ErrorCode.NONE, ErrorCode.UNSTABLE_OFFSET_COMMIT}
 
 
 def _in_rebalance(real: Any, ours: Any) -> bool:
@@ -59,8 +64,9 @@ TIMING_RULES: tuple[TimingRule, ...] = (
             "StreamsGroupDescribe",
         )
     ),
+    TimingRule("OffsetFetch", "*error_code", _ENDING, _is_stable_in_one),
     *(
-        TimingRule(api, "*", "transactions end a moment after the response")
+        TimingRule(api, "*", _ENDING)
         for api in ("DescribeProducers", "DescribeTransactions", "ListTransactions")
     ),
 )
