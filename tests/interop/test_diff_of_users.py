@@ -1,6 +1,6 @@
 """Users of Apache Kafka with an authorizer: `proxy --diff` compares what each of them may do."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,12 +158,13 @@ def do_as(user: Settings, compared: Compared, topic: str) -> list[str]:
     admin = AdminClient(client)
     new = confluent_kafka.admin.NewTopic(f"{topic}.new", 1)
     config = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    for attempt in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: writer.init_transactions(TIMEOUT_S),
         lambda: admin.create_topics([new])[new.topic].result(TIMEOUT_S),
         lambda: admin.delete_topics([topic])[topic].result(TIMEOUT_S),
         lambda: admin.describe_configs([config])[config].result(TIMEOUT_S),
-    ):
+    )
+    for attempt in attempts:
         try:
             attempt()
         except confluent_kafka.KafkaException as error:
