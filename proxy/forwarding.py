@@ -84,6 +84,8 @@ class ForwardingDispatcher(Dispatcher):
         """Called with each request, without its size, before the cluster gets it."""
         self.on_closed: list[Callable[[int], None]] = []
         """Called with the id of each connection of a client that has ended."""
+        self.on_refusing: list[Callable[[int], None]] = []
+        """Called with the node id of a broker that begins to refuse connections."""
         self._unknown: set[tuple[int, int]] = set()
 
     @property

@@ -24,6 +24,7 @@ from proxy.exchange import Exchange, Expected
 from proxy.forwarding import ForwardingDispatcher
 from proxy.mirror import BOOTSTRAP_ID, MirrorCluster
 from proxy.proxied_operations import refused_operation
+from proxy.refusing_brokers import RefusingBrokers
 from proxy.rewritten_response import rewritten
 from proxy.upstream_side import UpstreamSide
 
@@ -55,6 +56,8 @@ class ProxyServer(Server):
         self._tls = tls
         self._indexes: dict[int, int] = {BOOTSTRAP_ID: 0}
         cluster.open_port = self._open_port
+        self.refusing = RefusingBrokers(self.mirror.upstream.__getitem__, self._open_or_close)
+        self.listeners.refusing = self.refusing
         self.refused_operation = refused_operation
 
     @property
@@ -84,6 +87,17 @@ class ProxyServer(Server):
             else:
                 log.debug("broker found", broker=broker.node_id, address=str(broker.port))
                 return
+
+    def _open_or_close(self, node_id: int) -> None:
+        """Have the port of a broker refuse connections while the broker does."""
+        self.listeners.apply_availability(self.cluster.brokers[node_id])
+        for note in self.forwarding.on_refusing if node_id in self.refusing else ():
+            note(node_id)
+
+    async def stop(self) -> None:
+        """See `Server.stop`."""
+        self.refusing.stop()
+        await super().stop()
 
     def new_exchange(self, listener: str, authentication: Authentication) -> Exchange:
         """Return what a new connection to a listener sends and expects."""
@@ -134,6 +148,8 @@ class ProxyServer(Server):
                 problems.append(f"{host}:{port}: no connection in {CONNECT_TIMEOUT_S:g} s")
             except (OSError, ssl.SSLError) as error:
                 problems.append(f"{host}:{port}: {error.strerror or error}")
+                if known is not None and isinstance(error, ConnectionRefusedError):
+                    self.refusing.add(client.broker_id)
             else:
                 return
         client.upstream_failed(f"cannot connect to the broker behind the proxy: {problems}")

@@ -110,6 +110,7 @@ SHELLS = {
     "client/producer/transaction_operations.py",
     "loadgen/ctrl_c.py",
     "loadgen/fault_timeline.py",
+    "proxy/refusing_brokers.py",
     "proxy/diff/serve.py",
     "proxy/diff/shadow_world.py",
     "proxy/recording/world_file.py",

@@ -47,6 +47,8 @@ def forget_copy(cluster: Cluster, partition: Partition) -> None:
 
 def _is_copying(cluster: Cluster, partition: Partition, now_ms: int) -> bool:
     """Copy what is allowed now to the new replicas; return whether something is left."""
+    if cluster.quotas.replication.is_held:
+        return True
     copies, key = cluster.quotas.replication.copies, _key(partition)
     copy = copies.get(key)
     if copy is None or copy.partition is not partition:

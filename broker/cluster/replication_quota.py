@@ -33,10 +33,12 @@ class Copy:
 class ReplicationQuota:
     """The copies of a cluster that are not complete, and what brokers owe."""
 
-    __slots__ = ("_owed", "copies", "is_waiting")
+    __slots__ = ("_owed", "copies", "is_held", "is_waiting")
 
     def __init__(self) -> None:
         self.copies: dict[PartitionKey, Copy] = {}
+        self.is_held = False
+        """Whether no copy becomes complete: it is another cluster that says when one is."""
         self.is_waiting = False
         """Whether a timer goes on with the copies."""
         self._owed: dict[tuple[str, int], tuple[float, int]] = {}

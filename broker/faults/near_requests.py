@@ -12,7 +12,7 @@ from broker.faults.match import Match
 from broker.faults.rule import FaultRule
 from broker.faults.selection import RESOURCE_PATHS
 from broker.request.context import RequestContext
-from broker.request.near_misses import Difference, was
+from broker.request.near_misses import Difference, refusal, was
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
@@ -217,6 +217,8 @@ class RuleConditions:
         fired = fault.split("; ")
         if any(one.startswith(f"#{state.rule_id} ") for one in fired):
             return None
+        if refused := refusal(fault):
+            return refused
         if fault and state.rule.has_action(DecidingAction):
             return Difference(_RULE, f"another rule took it: {fault}")
         if context.now_ms < state.added_ms:

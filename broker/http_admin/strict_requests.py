@@ -14,7 +14,7 @@ from broker.http_admin.asked_requests import asked_of
 from broker.http_admin.recorded_parts import AskedRequest
 from broker.log import log
 from broker.request.context import RequestContext
-from broker.request.near_misses import Comparison, Difference, nearest, was
+from broker.request.near_misses import NOT_RECORDED, Comparison, Difference, nearest, was
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -63,7 +63,7 @@ class StrictRequests:
         unrecorded = self._unrecorded(kind)
         if unrecorded is None:
             return None
-        text = f"This request was not recorded: {unrecorded}. {self._nearest_text(kind)}"
+        text = f"{NOT_RECORDED}: {unrecorded}. {self._nearest_text(kind)}"
         self._log(context, text)
         error = error_of(kind, unrecorded).name
         fields: dict[str, Any] = {"name": text, "api": kind.api, "error": error}

@@ -14,6 +14,7 @@ from broker.request.near_misses import (
     Difference,
     NearMiss,
     nearest,
+    refusal,
     was,
 )
 from protocol import json_view
@@ -78,6 +79,9 @@ def near_requests(
 def comparison(entry: Entry, differences: tuple[Difference, ...], held: int) -> Comparison:
     """Return the comparison of a request that fits `held` conditions."""
     context = entry.kept_context
+    refused = refusal(entry.context.fault)
+    if refused is not None and differences and refused not in differences:
+        differences += (refused,)
     return Comparison(
         entry.number,
         json_view.api_name(context.api_key),

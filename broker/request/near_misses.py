@@ -12,6 +12,8 @@ NEAR_MISSES_MAX = 5
 _VALUES_SHOWN = 5
 _TEXT_SHOWN = 200
 API = "api"
+NOT_RECORDED = "This request was not recorded"
+"""How the fault of a request begins that a strict world has refused."""
 _UNQUOTED = frozenset({API, "outcome", "error"})
 """Fields with words of Kafka and of the journal."""
 
@@ -73,6 +75,16 @@ def was(field: str, values: Any) -> Difference:
     if len(listed) > _VALUES_SHOWN:
         shown.append(f"{len(listed) - _VALUES_SHOWN} others")
     return Difference(field, f"{field} was {', '.join(shown) or 'none'}")
+
+
+def refusal(fault: str | None) -> Difference | None:
+    """Return that a strict world has refused a request, with the nearest recorded one, or None.
+
+    `fault` is that of the request in the journal.
+    """
+    if fault is None or NOT_RECORDED not in fault:
+        return None
+    return Difference("fault", f"it was refused: {fault[fault.index(NOT_RECORDED) :]}")
 
 
 def _shown(field: str, value: Any) -> str:

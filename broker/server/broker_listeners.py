@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 
 from broker.addresses import Address
@@ -36,6 +36,8 @@ class BrokerListeners:
         self._new_protocol = new_protocol
         self._listeners: list[Listener] = []
         self._left: deque[Listener] = deque()
+        self.refusing: Container[int] = ()
+        """Brokers, by node id, that refuse connections although they are not down."""
 
     @property
     def broker_ids(self) -> set[int]:
@@ -163,9 +165,10 @@ class BrokerListeners:
 
     def apply_availability(self, broker: Broker) -> None:
         """Refuse connections to a broker that is down, and accept those to another."""
+        is_down = broker.availability is Availability.DOWN or broker.node_id in self.refusing
         for listener in self._listeners:
             if listener.broker_id == broker.node_id:
-                if broker.availability is Availability.DOWN:
+                if is_down:
                     listener.refuse()
                 else:
                     listener.accept_again()

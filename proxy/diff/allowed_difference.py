@@ -11,8 +11,9 @@ class AllowedDifference:
 
     `kind` limits it to entries that are `missing`, `extra` or in another `order`, or to a
     `connection` on which only one of both responds. `kafka` limits it to this answer of Kafka,
-    `place` to entries with these keys, `request` to requests whose arguments it accepts,
-    `brokers_min` to clusters of at least so many brokers, `releases` to comparisons with these.
+    `kafka_text` to texts of Kafka with this pattern, `place` to entries with these keys, `request`
+    to requests whose arguments it accepts, `brokers_min` to clusters of at least so many brokers,
+    `releases` to comparisons with these.
     """
 
     api: str
@@ -20,6 +21,7 @@ class AllowedDifference:
     reason: str
     kind: str = ""
     kafka: Any = field(default=None, hash=False)
+    kafka_text: str = ""
     place: str = "*"
     request: Callable[[Mapping[str, Any]], bool] | None = None
     brokers_min: int = 1

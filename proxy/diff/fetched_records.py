@@ -103,6 +103,13 @@ class FetchedRanges:
         """Return the partitions of which ranges wait."""
         return list(self._waiting)
 
+    def waiting_row(self, key: tuple[str, int], offset: int | None) -> dict[str, Any] | None:
+        """Return the record at an offset of a partition if one of the waiting ranges has it."""
+        for found in self._waiting.get(key, ()):
+            if offset in found.rows:
+                return found.rows[offset]
+        return None
+
     def forget(self, topic: str) -> None:
         """Compare nothing of a topic that is deleted."""
         for key in [key for key in self._waiting if key[0] == topic]:

@@ -26,6 +26,7 @@ KEYS = (
     "resource_name",
     "partition_index",
     "partition",
+    "partition_id",
     "index",
     "node_id",
     "broker_id",
@@ -38,7 +39,19 @@ KEYS = (
 )
 """Fields that identify an entry of an array, the first that it has."""
 
+_RULE_FIELDS = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+"""Fields that identify an access control list's entry, as far as it has them."""
 _ABSENT = "absent"
+ERROR_CODE = "error_code"
+"""How the name of a field with an error code ends."""
 CONNECTION = "connection"
 """The kind of a difference if only one of both responded."""
 
@@ -64,7 +77,7 @@ class FieldDifference:
             return f"{self.api} {kafka or 'response'}, not {ours or 'response'}"
         if self.kind != "value":
             return f"{self.api} {self.path} {self.kind}"
-        if self.path.endswith("error_code"):
+        if self.path.endswith(ERROR_CODE):
             return f"{self.api} {self.path} {error_name(self.kafka)}, not {error_name(self.ours)}"
         if self.path.endswith("error_message"):
             return f"{self.api} {self.path} {_shape(self.kafka)}, not {_shape(self.ours)}"
@@ -78,7 +91,7 @@ class FieldDifference:
 
     def text(self, value: Any) -> str:
         """Return one of the two values for people, an error code as its name."""
-        if self.path.endswith("error_code") and isinstance(value, int):
+        if self.path.endswith(ERROR_CODE) and isinstance(value, int):
             return error_name(value)
         text = json.dumps(value, default=str)
         return text if len(text) < 400 else text[:400] + "..."
@@ -116,6 +129,7 @@ def find_allowed(
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
             and allowed.kafka in (None, difference.kafka)
+            and (not allowed.kafka_text or fnmatchcase(str(difference.kafka), allowed.kafka_text))
             and fnmatchcase(_without_brackets(difference.place), _without_brackets(allowed.place))
             and allowed.brokers_min <= broker_count
             and (not allowed.releases or release in allowed.releases)
@@ -206,6 +220,8 @@ def _key(entry: Any) -> str:
         if "entity" in entry:
             parts = (f"{part['entity_type']}={part['entity_name']}" for part in entry["entity"])
             return ",".join(sorted(parts))
+        if "permission_type" in entry:  # a rule is all that it says
+            return " ".join(str(entry[name]) for name in _RULE_FIELDS if name in entry)
         if "resource_type" in entry:
             return f"{entry['resource_type']} {entry['resource_name']}"
         keys = [name for name in KEYS if entry.get(name) not in (None, "")]

@@ -9,6 +9,8 @@ from proxy.diff.field_comparison import FieldDifference
 
 _BROKER_TYPES = (4, 8)
 """The types of the resources BROKER and BROKER_LOGGER."""
+MOVING_END = "the end of a log moves while both clusters are asked"
+MOVING_END = "the end of a log moves while both clusters are asked"
 _LATEST, _LATEST_TIERED, _MAX_TIMESTAMP = -1, -5, -3
 
 
@@ -44,7 +46,7 @@ LIVE_DIFFERENCES: tuple[LiveDifference, ...] = (
         LiveDifference(
             "ListOffsets",
             f"topics.partitions.{name}",
-            "the end of a log moves while both clusters are asked",
+            MOVING_END,
             request=_asks_for_the_end,
         )
         for name in ("offset", "timestamp", "leader_epoch")

@@ -6,6 +6,7 @@ to the real leader or coordinator must find ours there.
 """
 
 from typing import Any
+from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
@@ -15,9 +16,11 @@ from broker.cluster.coordinators import (
 )
 from broker.cluster.failover import fence_broker, start_broker
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
-from broker.cluster.topics import Topic
+from broker.cluster.replicas import is_reassigning
+from broker.cluster.topics import NO_LEADER, Topic
 from protocol.pacing import may_pause
 from proxy.diff.id_map import IdMap
+from proxy.diff.reassignments import adopt_reassigned
 
 _INTERNAL = {topic.name: topic for topic in (GROUP_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE)}
 _MOVE_BY_KEY_TYPE = {0: move_coordinator, 1: move_transaction_coordinator}
@@ -76,6 +79,15 @@ def pair_topics(cluster: Cluster, ids: IdMap) -> None:
             del ids.unpaired_topics[name]
 
 
+def topic_name(cluster: Cluster, ids: IdMap, topic: str) -> str:
+    """Return the name of a topic that is given by its name or by the real id."""
+    try:
+        found = cluster.topics.name_of(UUID(ids.ours("topic_id", topic)))
+    except ValueError:
+        return topic
+    return found or topic
+
+
 @may_pause
 def adopt_coordinators(cluster: Cluster, request: Any, response: Any, now_ms: int) -> None:
     """Have those brokers coordinate that a response to FindCoordinator names."""
@@ -92,6 +104,18 @@ def adopt_coordinators(cluster: Cluster, request: Any, response: Any, now_ms: in
             move(cluster, key, broker.node_id, now_ms)
 
 
+@may_pause
+def lose_coordinator(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Have a broker coordinate no groups; the next coordinator begins the sessions of members.
+
+    So no session ends while nobody can send a heartbeat.
+    """
+    topic = cluster.topics.get(GROUP_METADATA.name)
+    for partition in () if topic is None else topic.partitions:
+        if partition.leader_id == node_id:
+            cluster.set_leader(partition, NO_LEADER, now_ms)
+
+
 _BATCH_VERSION_MIN = 4
 """From this version on FindCoordinator has several keys."""
 
@@ -101,7 +125,9 @@ def _adopt(cluster: Cluster, topic: Topic, found: Any, now_ms: int) -> None:
     replicas = tuple(found.replica_nodes)
     if partition is None or found.error_code or not {*replicas} <= cluster.brokers.keys():
         return
-    if tuple(partition.replicas) != replicas:
+    if is_reassigning(partition):
+        adopt_reassigned(cluster, partition, replicas, found.isr_nodes, now_ms)
+    elif tuple(partition.replicas) != replicas:
         partition.assign(replicas)
     if tuple(partition.isr) != tuple(found.isr_nodes):
         partition.replace_isr(tuple(found.isr_nodes))

@@ -3,83 +3,34 @@
 `ShadowConnection` has the order of one connection, `Shadow` what all of them share.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
-from typing import Any, Protocol
-from uuid import UUID
+from typing import Any
 
-from broker.fetch.dead_letter_queue import TOPIC_SWITCH_KEY
-from broker.request.session import Session
-from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import encode_request
 from protocol.errors import ErrorCode
-from protocol.json_view import decode_request_frame, error_name
+from protocol.json_view import decode_request_frame
 from protocol.pacing import may_pause
-from proxy.diff.fetched_records import FetchedRange, FetchedRanges, Rows, rows_of
-from proxy.diff.field_comparison import FieldDifference
 from proxy.diff.id_map import IdMap
 from proxy.diff.live_comparison import LiveComparison
-from proxy.diff.placement import adopt_brokers, adopt_coordinators, adopt_placement, pair_topics
-from proxy.diff.played_request import PlayedRequest, error_codes
+from proxy.diff.lost_batches import LostBatches
+from proxy.diff.not_ready import leave_out_failed, why_not_ready
+from proxy.diff.placement import (
+    adopt_brokers,
+    adopt_coordinators,
+    adopt_placement,
+    create_internal_topics,
+    lose_coordinator,
+    pair_topics,
+    topic_name,
+)
+from proxy.diff.played_request import PlayedRequest
+from proxy.diff.reassignments import adopt_reassignments, allowed_in_election, hold_reassignments
+from proxy.diff.recent_changes import RecentChanges, named_topics
+from proxy.diff.record_comparison import RecordComparison
 from proxy.diff.report import Report
 from proxy.diff.request_ids import with_our_ids
-from proxy.diff.shadow_broker import Answer, ShadowBroker
-from proxy.diff.timing import CHANGED_TOPIC_MS
-
-NOT_READY = frozenset(
-    {
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_CONTROLLER,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-    }
-)
-"""Errors with which a cluster says that it can't do it now: the client asks again."""
-_ASKED_ANYWAY = frozenset({ApiKey.FETCH, ApiKey.METADATA, ApiKey.SHARE_FETCH})
-"""They change nothing that a second one would change again, and have a session or create topics."""
-_CHANGES_TOPICS = frozenset(
-    {
-        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-        ApiKey.CREATE_PARTITIONS,
-        ApiKey.CREATE_TOPICS,
-        ApiKey.DELETE_TOPICS,
-        ApiKey.ELECT_LEADERS,
-    }
-)
-_PLACEMENT = frozenset({ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.FIND_COORDINATOR, ApiKey.METADATA})
-"""Their responses say who leads and coordinates."""
-DEAD_LETTER_TIME = "each broker writes into a dead letter queue in its own time"
-_READ_VERSION = 11
-_READ_BYTES_MAX = 64 * 1024 * 1024
-
-
-class Peer(Protocol):
-    """A connection whose requests are played; `ShadowConnection` is one."""
-
-    session: Session
-    fetch_offsets: dict[tuple[str, int], int]
-    """From where the client has last read each partition."""
-
-    def advance(self, now_ms: int) -> None:
-        """Play the requests whose turn has come."""
-
-
-class _Reader:
-    """The connection that reads our log, with the rights of the client whose records it reads."""
-
-    connection_id = -1
-    client_host = "127.0.0.1"
-
-    def __init__(self, broker_id: int, session: Session) -> None:
-        self.broker_id = broker_id
-        self.session = session
+from proxy.diff.shadow_broker import Peer, ShadowBroker
 
 
 class Shadow:
@@ -90,26 +41,23 @@ class Shadow:
         self.broker = broker
         self.ids = IdMap()
         self.report = Report()
-        self._recorded: dict[tuple[str, int], tuple[int, int]] = {}
-        """The first recorded offset of each partition, and the offset behind the last one."""
-        self._changed_ms: dict[str, int] = {}
-        """When topics were last created or deleted, by name and by real id."""
         self.connection_ids = count(1)
         """Ids of new connections."""
         self._parked: list[Peer] = []
         self._is_advancing = False
-        self._lost: list[tuple[Peer, PlayedRequest]] = []
-        """Produce requests without a response, which the real cluster may have stored."""
-        self._known_topics = {topic.name for topic in broker.cluster.topics.all()}
+        self.changes = RecentChanges(broker.cluster, self.ids)
+        self.records = RecordComparison(broker, self.ids, self.report)
+        self.lost = LostBatches(broker, self.ids, self.records)
         self.comparison = LiveComparison(
-            self.ids, self.report, len(broker.cluster.brokers), release, self._changed_topics
+            self.ids, self.report, len(broker.cluster.brokers), release, self.changes
         )
-        self.comparison.is_not_recorded = self._is_not_recorded
-        self.ranges = FetchedRanges(self._read)
-
-    def note_recorded(self, key: tuple[str, int], offsets: Sequence[int], end_offset: int) -> None:
-        """Note which offsets of a partition, by topic and index, are in the recorded world."""
-        self._recorded[key] = offsets[0] if offsets else end_offset, end_offset
+        self.comparison.allowances += [
+            self.records.allowed_before,
+            self.records.allowed_later,
+            self.lost.allowed,
+            lambda _compared, difference: allowed_in_election(broker.cluster, difference),
+        ]
+        hold_reassignments(broker.cluster)
 
     def later(self, due_ms: int, callback: Callable[[int], None]) -> None:
         """Call back at a time."""
@@ -117,10 +65,8 @@ class Shadow:
 
     def end(self) -> Report:
         """Return the report; what has waited is compared with what there is."""
-        self.ranges.end()
+        self.records.end()
         self.comparison.end()
-        self.report.compared_records = self.ranges.compared_records
-        self.report.records_left_out = self.ranges.left_out
         return self.report
 
     # What is played ------------------------------------------------------------------------
@@ -132,16 +78,20 @@ class Shadow:
             return None
         if compared.request is None:
             return compared.frame
-        reason = self._not_ready(compared)
+        reason = why_not_ready(compared)
         if reason is not None and compared.api_key is not ApiKey.INIT_PRODUCER_ID:
             self.report.not_compared(compared.api, reason)
             return None
-        self._note_changes(compared)
+        self.changes.note(compared)
+        if compared.api_key is ApiKey.DELETE_TOPICS:
+            for name in named_topics(compared.request):
+                self.records.forget(name)
         self._adopt(compared)
         pair_topics(self.broker.cluster, self.ids)
         request = decode_request_frame(compared.frame)
         if compared.api_key is ApiKey.PRODUCE and compared.real_response is not None:
-            self._keep_stored(request, compared)
+            leave_out_failed(request, compared)
+            self.lost.take_again(compared, self._stored(compared))
         if compared.api_key in {ApiKey.FETCH, ApiKey.SHARE_FETCH}:
             request.max_wait_ms = request.min_bytes = 0
         return compared.frame_of(with_our_ids(request, self.ids))
@@ -149,73 +99,28 @@ class Shadow:
     @may_pause
     def _adopt(self, compared: PlayedRequest) -> None:
         """Have our brokers lead and coordinate what the response of the real cluster says."""
-        if compared.api_key not in _PLACEMENT or compared.real_response is None:
-            return
-        cluster, response = self.broker.cluster, compared.real_response
-        if compared.api_key is ApiKey.FIND_COORDINATOR:
-            adopt_coordinators(cluster, compared.request, response, compared.answered_ms)
-            return
-        if compared.api_key is ApiKey.METADATA:
-            adopt_brokers(cluster, response, compared.answered_ms)
-        adopt_placement(cluster, response, self.ids, compared.answered_ms)
-
-    def _not_ready(self, compared: PlayedRequest) -> str | None:
-        """Return why a request is not played: the real cluster could not do it then."""
-        if compared.real is None or compared.api_key in _ASKED_ANYWAY:
-            return None
         if compared.real_response is None:
-            return "the response of the cluster is malformed"
-        codes = error_codes(compared.real_response)
-        if codes and codes <= NOT_READY:
-            return f"the cluster was not ready: {', '.join(sorted(map(error_name, codes)))}"
-        return None
-
-    def _keep_stored(self, request: Any, compared: PlayedRequest) -> None:
-        """Leave out the partitions of a Produce request that the client will send again."""
-        failed = {
-            (topic.name or topic.topic_id, partition.index)
-            for topic in compared.real_response.responses
-            for partition in topic.partition_responses
-            if partition.error_code in NOT_READY
-        }
-        for topic in request.topic_data if failed else ():
-            name = topic.name or topic.topic_id
-            topic.partition_data = [
-                partition
-                for partition in topic.partition_data
-                if (name, partition.index) not in failed
-            ]
-
-    def _note_changes(self, compared: PlayedRequest) -> None:
-        request = compared.request
-        if compared.api_key in _CHANGES_TOPICS:
-            topics = getattr(request, "topics", None) or getattr(request, "topic_partitions", None)
-            names = [*(topics or ()), *(getattr(request, "topic_names", None) or ())]
-        elif compared.api_key is ApiKey.METADATA:
-            names = list(request.topics or ())
-        else:
             return
-        for entry in names:
-            name = entry if isinstance(entry, str) else getattr(entry, "name", None)
-            if name is None:
-                name = getattr(entry, "topic", None) or ""
-            if compared.api_key in _CHANGES_TOPICS or name not in self._known_topics:
-                self._known_topics.add(name)
-                self._changed_ms[name] = compared.received_ms
-                topic = self.broker.cluster.topics.get(name)
-                real_id = topic and self.ids.known_real("topic_id", str(topic.topic_id))
-                if real_id:
-                    self._changed_ms[real_id] = compared.received_ms
-            if compared.api_key is ApiKey.DELETE_TOPICS:
-                self.ranges.forget(name)
+        cluster, now_ms = self.broker.cluster, compared.answered_ms
+        request, response = compared.request, compared.real_response
+        match compared.api_key:
+            case ApiKey.FIND_COORDINATOR:
+                adopt_coordinators(cluster, request, response, now_ms)
+            case ApiKey.LIST_PARTITION_REASSIGNMENTS:
+                adopt_reassignments(cluster, request, response, now_ms)
+            case ApiKey.METADATA:
+                create_internal_topics(cluster, response)
+                adopt_brokers(cluster, response, now_ms)
+                adopt_placement(cluster, response, self.ids, now_ms)
+            case ApiKey.DESCRIBE_TOPIC_PARTITIONS:
+                adopt_placement(cluster, response, self.ids, now_ms)
+            case _:
+                pass
 
-    def _changed_topics(self, now_ms: int) -> set[str]:
-        """Return names and real ids of the topics that were created or deleted a moment ago."""
-        return {
-            topic
-            for topic, changed_ms in self._changed_ms.items()
-            if now_ms - changed_ms < CHANGED_TOPIC_MS
-        }
+    @may_pause
+    def lose_broker(self, node_id: int, now_ms: int) -> None:
+        """Note that a broker of the real cluster refuses connections: it has ended."""
+        lose_coordinator(self.broker.cluster, node_id, now_ms)
 
     # The order of batches ------------------------------------------------------------------
 
@@ -224,8 +129,13 @@ class Shadow:
         for topic, partition in self._stored(compared):
             end_offset = self.broker.log_end_offset(topic, partition.index)
             if end_offset is not None and end_offset < partition.base_offset:
-                return self._play_lost(topic, partition)
+                return False
         return True
+
+    def end_wait(self, compared: PlayedRequest) -> None:
+        """Play batches without a response that a Produce request has waited for long enough."""
+        if compared.api_key is ApiKey.PRODUCE:
+            self.lost.play_until(self._stored(compared))
 
     def _stored(self, compared: PlayedRequest) -> list[tuple[str, Any]]:
         """Return topic and result of each partition that the real cluster has stored."""
@@ -237,30 +147,11 @@ class Shadow:
             if partition.error_code == ErrorCode.NONE and partition.base_offset >= 0
         ]
 
-    def _play_lost(self, topic: str, following: Any) -> bool:
-        """Play a request without a response whose batch must be the one that is missing.
-
-        Return whether the log is long enough now.
-        """
-        for connection, compared in list(self._lost):
-            names = {
-                self._name_of(one.name or str(one.topic_id)) for one in compared.request.topic_data
-            }
-            if topic not in names:
-                continue
-            self._lost.remove((connection, compared))
-            frame = compared.frame_of(with_our_ids(decode_request_frame(compared.frame), self.ids))
-            self.broker.play(frame, connection, compared.received_ms, _ignore)
-            end_offset = self.broker.log_end_offset(topic, following.index)
-            if end_offset is None or end_offset >= following.base_offset:
-                return True
-        return False
-
-    def lose(self, connection: Peer, compared: PlayedRequest) -> None:
+    def lose(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Note a request whose connection ended before its response."""
         self.report.not_compared(compared.api, "the connection ended before the response")
         if compared.api_key is ApiKey.PRODUCE and compared.request is not None:
-            self._lost.append((connection, compared))
+            self.lost.add(connection, compared, now_ms)
 
     def park(self, connection: Peer) -> None:
         """Advance a connection again when something was played."""
@@ -286,7 +177,7 @@ class Shadow:
 
     def compare(self, connection: Peer, compared: PlayedRequest, now_ms: int) -> None:
         """Compare the two responses to a request."""
-        reason = self._not_ready(compared)
+        reason = why_not_ready(compared)
         if compared.real is None:
             self.report.not_compared(compared.api, "it has no response (acks=0)")
         elif reason is not None:
@@ -296,148 +187,10 @@ class Shadow:
         else:
             real, _ours = self.comparison.compare(compared, now_ms)
             if compared.api_key is ApiKey.FETCH and isinstance(real, dict):
-                self._take_records(connection, compared, real)
+                self.records.take(connection, compared, real)
+                self.lost.play_read(now_ms)
         if compared.api_key in {ApiKey.PRODUCE, ApiKey.END_TXN}:
-            for topic, partition in self.ranges.waiting():
-                self.ranges.grown(topic, partition)
-
-    def _take_records(
-        self, connection: Peer, compared: PlayedRequest, real: dict[str, Any]
-    ) -> None:
-        level = compared.request.isolation_level
-        offsets = self._fetch_offsets(connection, compared)
-        for topic in real.get("responses", ()):
-            name = self._name_of(topic.get("topic") or topic["topic_id"])
-            for partition in topic["partitions"]:
-                index, batches = partition["partition_index"], partition["records"]
-                if not batches or partition["error_code"]:
-                    continue
-                first_offset = offsets.get((name, index), 0)
-                rows = rows_of(batches, first_offset, self._real_producer)
-                rows = self._recorded_rows((name, index), rows)
-                if not rows:
-                    continue
-                aborted = frozenset(
-                    one["first_offset"]
-                    for one in partition.get("aborted_transactions") or ()
-                    if min(rows) <= one["first_offset"] <= max(rows)
-                )
-
-                note = self._note_of(compared, name, index)
-                end = self._recorded.get((name, index), (0, 0))[1]
-                size_bytes = sum(batch.get("batch_length", 0) for batch in batches)
-                found = FetchedRange(
-                    name, index, level, rows, aborted, size_bytes, note, end, connection
-                )
-                self.ranges.add(found)
-
-    def _note_of(
-        self, compared: PlayedRequest, name: str, index: int
-    ) -> Callable[[str, Any, Any], None]:
-        """Return what notes a difference in the records of a partition."""
-        topic = self.broker.cluster.topics.get(name)
-        is_dead_letter_queue = topic is not None and topic.config[TOPIC_SWITCH_KEY]
-
-        def note(field: str, real: Any, ours: Any) -> None:
-            if is_dead_letter_queue and field.endswith(".timestamp"):
-                self.report.of("Fetch").allowed[DEAD_LETTER_TIME] += 1
-                return
-            path = f"records[].{field.partition('.')[2]}".rstrip(".")
-            place = f"{name}-{index} {field}"
-            self.report.differs(compared, FieldDifference("Fetch", path, place, real, ours))
-
-        return note
-
-    def _recorded_rows(self, key: tuple[str, int], rows: Rows) -> Rows:
-        """Return the rows that our log can have; of those before the start only the records.
-
-        Markers, and who has produced a record, are not recorded.
-        """
-        first_offset, end_offset = self._recorded.get(key, (0, 0))
-        kept: Rows = {}
-        for offset, row in rows.items():
-            if offset >= end_offset:
-                kept[offset] = row
-            elif offset >= first_offset and not row["is_control"]:
-                kept[offset] = {**row, "producer": None}
-        self.ranges.left_out += len(rows) - len(kept)
-        return kept
-
-    def _fetch_offsets(
-        self, connection: Peer, compared: PlayedRequest
-    ) -> dict[tuple[str, int], int]:
-        """Return from which offset each partition is read; a session remembers them."""
-        remembered = connection.fetch_offsets
-        for topic in compared.request.topics or ():
-            name = self._name_of(topic.topic or str(topic.topic_id))
-            for partition in topic.partitions:
-                remembered[name, partition.partition] = partition.fetch_offset
-        return remembered
-
-    def _read(self, found: FetchedRange) -> tuple[Rows, frozenset[int]] | None:
-        """Read a range of offsets from our log as a consumer does; see `FetchedRanges`."""
-        topic = self.broker.cluster.topics.get(found.topic)
-        partition = None if topic is None else topic.partition(found.partition)
-        if partition is None or partition.log.log_end_offset < found.end_offset:
-            return None
-        request = messages.FetchRequest(
-            version=_READ_VERSION, replica_id=-1, max_wait_ms=0, min_bytes=0,
-            max_bytes=_READ_BYTES_MAX, isolation_level=found.isolation_level, session_id=0,
-            session_epoch=-1, topics=[], forgotten_topics_data=[], rack_id="",
-        )  # fmt: skip
-        topic_class = messages.FetchRequest.FetchTopic
-        part = topic_class.FetchPartition(
-            partition=found.partition, current_leader_epoch=-1, fetch_offset=found.first_offset,
-            log_start_offset=-1, partition_max_bytes=_READ_BYTES_MAX,
-        )  # fmt: skip
-        request.topics = [topic_class(topic=found.topic, partitions=[part])]
-        frame = encode_request(0, "diff", ApiKey.FETCH, _READ_VERSION, request)
-        answers: list[Answer] = []
-        reader = _Reader(partition.leader_id, found.connection.session)
-        self.broker.play(frame, reader, self.broker.cluster.timers.latest_ms, answers.append)
-        values = PlayedRequest(frame, 0).values_of(answers[0] if answers else None)
-        if not isinstance(values, dict) or not values.get("responses"):
-            return None
-        read = values["responses"][0]["partitions"][0]
-        if read["error_code"]:
-            return None
-        rows = rows_of(read["records"] or [], found.first_offset, self._our_producer)
-        if not rows or max(rows) + 1 < found.end_offset:
-            return None
-        aborted = {one["first_offset"] for one in read["aborted_transactions"] or ()}
-        return rows, frozenset(n for n in aborted if found.first_offset <= n < found.end_offset)
-
-    def _real_producer(self, producer_id: int, epoch: int) -> Any:
-        is_known = self.ids.known_ours("producer_id", producer_id) is not None
-        return (producer_id, epoch) if is_known else None
-
-    def _our_producer(self, producer_id: int, epoch: int) -> Any:
-        real_id = self.ids.known_real("producer_id", producer_id)
-        if real_id is None:
-            return None
-        return real_id, self.ids.real("producer_epoch", epoch, real_id)
-
-    def _is_not_recorded(self, compared: PlayedRequest, difference: FieldDifference) -> str | None:
-        """Return a reason if a difference is about offsets before the first recorded one."""
-        if compared.api != "Fetch" or not difference.path.endswith("error_code"):
-            return None
-        offsets = compared.request.topics or ()
-        for topic in offsets:
-            name = self._name_of(topic.topic or str(topic.topic_id))
-            for part in topic.partitions:
-                first_offset, end_offset = self._recorded.get((name, part.partition), (0, 0))
-                if part.fetch_offset < first_offset <= end_offset:
-                    return "the first records of the partition are not recorded"
-        return None
+            self.records.grow()
 
     def _name_of(self, topic: str) -> str:
-        """Return the name of a topic that is named by its name or by the real id."""
-        try:
-            found = self.broker.cluster.topics.name_of(UUID(self.ids.ours("topic_id", topic)))
-        except ValueError:
-            return topic
-        return found or topic
-
-
-def _ignore(_answer: Answer) -> None:
-    """Take no answer."""
+        return topic_name(self.broker.cluster, self.ids, topic)

@@ -4,12 +4,35 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from broker.cluster.cluster import Cluster
+from broker.request.session import Session
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, frame_of
 from protocol.framing import SIZE_BYTES
 from proxy.diff.played_request import CLOSED
 
 Answer = bytes | dict[str, str] | None
 """A response frame without its size, what there is instead, or None for no response."""
+
+
+class Peer(Protocol):
+    """A connection whose requests are played; `ShadowConnection` is one."""
+
+    session: Session
+    fetch_offsets: dict[tuple[str, int], int]
+    """From where the client has last read each partition, by topic and index."""
+
+    def advance(self, now_ms: int) -> None:
+        """Play the requests whose turn has come."""
+
+
+class LeaderPeer:
+    """A connection to the leader of a partition, with the rights of a client's session."""
+
+    connection_id = -1
+    client_host = "127.0.0.1"
+
+    def __init__(self, leader_id: int, session: Session) -> None:
+        self.broker_id = leader_id
+        self.session = session
 
 
 class Dispatches(Protocol):

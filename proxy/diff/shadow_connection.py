@@ -11,14 +11,13 @@ from collections import deque
 from broker.request.session import Session
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
+from proxy.diff.lost_batches import ORDER_WAIT_MS_MAX
 from proxy.diff.played_request import PlayedRequest
 from proxy.diff.shadow import Shadow
 from proxy.diff.shadow_broker import Answer
 
 BARRIER_DELAY_MS = 50
 """An answer that takes longer than this is one that waits for other members."""
-ORDER_WAIT_MS_MAX = 1000
-"""How long a batch waits for those that came before it in the real log."""
 
 _BARRIERS = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 _AUTHENTICATION = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
@@ -78,7 +77,7 @@ class ShadowConnection:
     def close(self, now_ms: int) -> None:
         """Note that the connection has ended; what has no response is not compared."""
         for compared in self._unanswered:
-            self._shadow.lose(self, compared)
+            self._shadow.lose(self, compared, now_ms)
         self._unanswered.clear()
         self._waiting = deque(compared for compared in self._waiting if compared.real is not None)
         self.advance(now_ms)
@@ -116,6 +115,7 @@ class ShadowConnection:
 
     def _end_wait(self, compared: PlayedRequest, now_ms: int) -> None:
         compared.is_overdue = True
+        self._shadow.end_wait(compared)
         self.advance(now_ms)
 
     def _play(self, compared: PlayedRequest, now_ms: int) -> None:

@@ -154,7 +154,7 @@ async def start_shadow(world: RealWorld, clock: BrokerClock) -> tuple[Shadow, Se
     shadow.report.missing += world.missing
     for topic in world.snapshot.topics:
         for index, partition in enumerate(topic.partitions):
-            shadow.note_recorded(
+            shadow.records.note_recorded(
                 (topic.name, index),
                 [record.offset for record in partition.records if record.offset is not None],
                 partition.log_end_offset or 0,

@@ -16,6 +16,7 @@ LASTING_COUNT_MIN = 3
 LASTING_MS_MIN = 5000
 """So often, and over so long, a difference of time must be seen to count as one."""
 
+_ENDING = "transactions end a moment after the response"
 _REBALANCE = frozenset(
     {ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 )
@@ -29,6 +30,10 @@ class TimingRule:
     path: str
     reason: str
     may: Callable[[Any, Any], bool] | None = None
+
+
+def _is_stable_in_one(real: Any, ours: Any) -> bool:
+    return {real, ours} == {ErrorCode.NONE, ErrorCode.UNSTABLE_OFFSET_COMMIT}
 
 
 def _in_rebalance(real: Any, ours: Any) -> bool:
@@ -59,27 +64,15 @@ TIMING_RULES: tuple[TimingRule, ...] = (
             "StreamsGroupDescribe",
         )
     ),
+    TimingRule("OffsetFetch", "*error_code", _ENDING, _is_stable_in_one),
     *(
-        TimingRule(api, "*", "transactions end a moment after the response")
+        TimingRule(api, "*", _ENDING)
         for api in ("DescribeProducers", "DescribeTransactions", "ListTransactions")
     ),
 )
 
-CHANGED_TOPIC = "brokers learn of a new or deleted topic at different times"
-UNKNOWN_ERRORS = frozenset(
-    {
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-)
-"""Errors of a broker that does not know a topic yet, or no more."""
-CHANGED_TOPIC_MS = 30_000
-CHANGED_TOPIC_APIS = frozenset({"DescribeTopicPartitions", "Fetch", "ListOffsets", "Metadata"})
 
-
-def timing_reason(difference: FieldDifference, *, is_of_changed_topic: bool = False) -> str | None:
+def timing_reason(difference: FieldDifference) -> str | None:
     """Return why a difference may be one of time, or None."""
     if difference.kind == "connection":
         return None
@@ -91,8 +84,6 @@ def timing_reason(difference: FieldDifference, *, is_of_changed_topic: bool = Fa
             and (rule.may is None or rule.may(difference.kafka, difference.ours))
         ):
             return rule.reason
-    if is_of_changed_topic and difference.api in CHANGED_TOPIC_APIS:
-        return CHANGED_TOPIC
     return None
 
 

@@ -25,6 +25,7 @@ class Watcher:
         dispatcher.on_sent.append(self._sent)
         dispatcher.observers.append(self._answered)
         dispatcher.on_closed.append(self._closed)
+        dispatcher.on_refusing.append(self._refusing)
 
     def _sent(self, context: RequestContext, request: bytes) -> None:
         connection = self._connections.get(context.connection_id)
@@ -51,6 +52,9 @@ class Watcher:
         connection = self._connections.pop(connection_id, None)
         if connection is not None:
             connection.close(self._clock.now_ms())
+
+    def _refusing(self, node_id: int) -> None:
+        self._shadow.lose_broker(node_id, self._clock.now_ms())
 
     def _failed(self, context: RequestContext, error: Exception) -> None:
         api = api_name(context.api_key)

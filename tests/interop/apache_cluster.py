@@ -8,7 +8,10 @@ from tests.interop.apache_kafka import ApacheKafka
 
 
 class ApacheCluster:
-    """Brokers 1 to N, one process each; broker 1 is the controller, too. PLAINTEXT only."""
+    """Brokers 1 to N, one process each; broker 1 is the controller, too.
+
+    Their listeners are PLAINTEXT and SASL_PLAINTEXT.
+    """
 
     def __init__(
         self,
@@ -23,23 +26,26 @@ class ApacheCluster:
         `properties` are added to server.properties. `advertised_ports` are those of a proxy in
         front of `ports`.
         """
-        controller_port = free_port_run(1 + broker_count)
+        controller_port = free_port_run(1 + 2 * broker_count)
         self.ports = range(controller_port + 1, controller_port + 1 + broker_count)
+        sasl_ports = range(self.ports.stop, self.ports.stop + broker_count)
         advertised = advertised_ports or self.ports
         controller = f"127.0.0.1:{controller_port}"
         self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        self.sasl_servers = ",".join(f"127.0.0.1:{port}" for port in sasl_ports)
         self.brokers: dict[int, ApacheKafka] = {}
-        for node_id, (port, advertised_port) in enumerate(
-            zip(self.ports, advertised, strict=True), start=1
+        for node_id, (port, sasl_port, advertised_port) in enumerate(
+            zip(self.ports, sasl_ports, advertised, strict=True), start=1
         ):
-            listener = f"PLAINTEXT://127.0.0.1:{port}"
+            sasl = f"SASL_PLAINTEXT://127.0.0.1:{sasl_port}"
+            listener = f"PLAINTEXT://127.0.0.1:{port},{sasl}"
             is_controller = node_id == 1
             own = {
                 "node.id": str(node_id),
                 "process.roles": "broker,controller" if is_controller else "broker",
                 "controller.quorum.voters": f"1@{controller}",
                 "listeners": f"{listener},CONTROLLER://{controller}" if is_controller else listener,
-                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised_port}",
+                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised_port},{sasl}",
             }
             broker_folder = folder / str(node_id)
             broker_folder.mkdir()

@@ -109,6 +109,12 @@ def starters(folder: Path) -> dict[str, Starter]:
         words = ["soak", servers, topic, str(round(rate)), f"{topic}-group"]
         return _start("franz-go", topic, go, *words, log=folder / "franz-go.log")
 
+    return {**python_starters(folder), "franz-go": start_go, "java": start_java}
+
+
+def python_starters(folder: Path) -> dict[str, Starter]:
+    """Return what starts each of the Python clients; their logs are in `folder`."""
+
     def python_starter(name: str) -> Starter:
         program = ClientProgram([sys.executable, "-P", "-m", "tests.soak.python_program", name])
 
@@ -119,8 +125,7 @@ def starters(folder: Path) -> dict[str, Starter]:
 
         return start
 
-    python = {client.name: python_starter(client.name) for client in CLIENTS}
-    return {**python, "franz-go": start_go, "java": start_java}
+    return {client.name: python_starter(client.name) for client in CLIENTS}
 
 
 def _start(

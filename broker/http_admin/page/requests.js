@@ -220,9 +220,11 @@ async function showDetail() {
       members.delete(key);
       return member;
     });
-    const isRequest = textOf(members.get("kind")) === "request";
+    const isRequest = textOf(members.get("kind")) === "request",
+      fault = textOf(members.get("fault"));
     const rest = [...members].map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(",");
     parts = [
+      fault ? block("Fault", fault) : null,
       block("Details", ...jsonParts(`{${rest}}`)),
       isRequest ? block("Request", ...jsonParts(request)) : null,
       isRequest ? block("Response", ...jsonParts(response)) : null,

@@ -5,8 +5,10 @@ from typing import Any
 from broker.faults import fault_rule
 from broker.http_admin.faults import FaultPath, list_near_misses_of_fault
 from broker.http_admin.near_misses import NearMissesView, list_near_misses
+from broker.http_admin.recorded_parts import AskedRequest
 from broker.http_admin.requests import JournalQuery
 from broker.http_admin.state import Admin
+from broker.http_admin.strict_requests import StrictRequests
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
@@ -87,3 +89,28 @@ def test_only_the_newest_requests_are_compared() -> None:
         send(admin, *map(metadata_frame, range(start, start + 100)))
     [miss] = list_near_misses(admin, JournalQuery(api="Produce", topic="b")).near_misses
     assert (miss.count, miss.text[:6]) == (1000, "#1001 ")
+
+
+async def test_a_request_that_was_not_recorded_has_the_nearest_recorded_one() -> None:
+    async with serving_site() as site:
+        admin = site.admin
+        recorded = [AskedRequest("Produce", 9, "User:ANONYMOUS", topics=["orders"])]
+        strict = StrictRequests(recorded, admin.faults.topic_name)
+        admin.faults.set_hook(strict, is_lasting=True)
+        send(admin, produce_frame("payments", 1))
+        refused = (
+            "it was refused: This request was not recorded: topic payments."
+            " The nearest one is Produce v9: topics was 'orders'."
+        )
+        _, found = await site.ask("GET", "/v1/requests/near-misses?api=Produce&topic=orders")
+        (miss,) = found["near_misses"]
+        assert miss["differences"] == [
+            {"field": "topic", "text": "topic was 'payments'"},
+            {"field": "fault", "text": refused},
+        ]
+        rule = add(admin, api="Metadata", error="REQUEST_TIMED_OUT")
+        assert refused in texts(list_near_misses_of_fault(admin, rule))[0]
+        late = add(admin, api="Produce", error="REQUEST_TIMED_OUT")
+        assert texts(list_near_misses_of_fault(admin, late)) == [
+            f"#1 Produce v9 of 'test': {refused}"
+        ]

@@ -46,6 +46,7 @@ def test_the_page_shows_the_state_and_new_requests(
     expect(row).to_contain_text("checkout")
     row.get_by_role("button").press("Enter")
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
+    expect(page.locator("#detail")).to_contain_text("Fault#1 error NOT_ENOUGH_REPLICAS")
     accessibility.check(page)
     keep_in_both_schemes(page, "request")
     page.locator(".tile").nth(0).click()

@@ -87,15 +87,16 @@ def frame_of(
 class Client:
     """A connection to the real cluster through a proxy that compares."""
 
-    def __init__(self, both: "BothClusters", connection_id: int) -> None:
+    def __init__(self, both: "BothClusters", connection_id: int, node_id: int) -> None:
         self._both = both
         self._correlation_ids = count(1)
-        self.broker_id, self.client_host, self.connection_id = 1, "127.0.0.1", connection_id
+        self.broker_id, self.client_host = node_id, "127.0.0.1"
+        self.connection_id = connection_id
         self.session = Session()
         self.holds_responses = False
         """Whether the proxy gets the responses late."""
         self._held: list[bytes] = []
-        self.shadow = ShadowConnection(both.shadow, 1, "127.0.0.1")
+        self.shadow = ShadowConnection(both.shadow, node_id, "127.0.0.1")
 
     def release(self) -> None:
         """Have the proxy get the responses that were held."""
@@ -145,8 +146,9 @@ class Client:
 class BothClusters:
     """The real cluster, and the shadow."""
 
-    def __init__(self, config: dict[str, str] | None = None) -> None:
-        self.real, ours = broker_of(1000, config), broker_of(2000)
+    def __init__(self, config: dict[str, str] | None = None, broker_count: int = 1) -> None:
+        self.real = broker_of(1000, config, broker_count)
+        ours = broker_of(2000, broker_count=broker_count)
         self.shadow = Shadow(ours)
         self.now_ms = START_MS
         self._connection_ids = count(1)
@@ -155,9 +157,9 @@ class BothClusters:
         """Have the real cluster follow a fault rule."""
         self.real.faults.add(FaultRule.from_json(fields), self.now_ms)
 
-    def client(self) -> Client:
-        """Return a new connection."""
-        return Client(self, next(self._connection_ids))
+    def client(self, node_id: int = 1) -> Client:
+        """Return a new connection to a broker."""
+        return Client(self, next(self._connection_ids), node_id)
 
     def run(self, duration_ms: int = 0) -> None:
         """Run the timers of both clusters."""

@@ -11,6 +11,12 @@ def test_a_rebalance_may_begin_earlier_in_one() -> None:
     assert timing_reason(FieldDifference("Heartbeat", "error_code", "error_code", 25, 0)) is None
 
 
+def test_offsets_of_a_transaction_may_be_unstable_for_a_while() -> None:
+    for codes in ((88, 0), (0, 88)):
+        assert timing_reason(FieldDifference("OffsetFetch", "error_code", "x", *codes)) is not None
+    assert timing_reason(FieldDifference("OffsetFetch", "error_code", "x", 88, 16)) is None
+
+
 def test_what_lasts_is_noted_and_what_goes_is_counted() -> None:
     noted: list[int] = []
     suspects = Suspects()
