@@ -58,6 +58,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         rows_in(reports, record.workers),
         storage.of(*record.folder(RECEIPTS)) if has_receipts else None,
         read_rows(storage, record.folder(FAULTS)),
+        storage.settings,
     )
     summarised = summarise(spark, data)
     summary = summarised.summary

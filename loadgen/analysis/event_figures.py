@@ -1,4 +1,4 @@
-"""What follows from times in bins: the rows of `measures.MEASURED` and queries of `queries`."""
+"""What follows from times in bins, which `row_sums` counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ LATENESS_SHARES = (0.5, 0.99)
 def tenants_of(rows: Rows) -> Rows:
     """Return the events of each tenant and the percentiles of their latencies.
 
-    `rows` are those of `measures.MEASURED`.
+    `rows` are those of `row_sums.measured_rows`.
     """
     by_tenant: dict[str, Rows] = {}
     for row in rows:

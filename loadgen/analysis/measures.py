@@ -25,7 +25,7 @@ RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END = (
     "end_to_end",
 )
 OF_EVENTS = (RESPONSE, PUBLISH, PUBLISH_DELAY)
-"""The measures of `queries.LATENCY_BINS`, from its number 1 on."""
+"""The measures of events, which `row_sums` counts."""
 MEASURES = (*OF_EVENTS, END_TO_END)
 LABELS = {
     RESPONSE: "response",
@@ -49,17 +49,7 @@ PERIODS_MAX = 720
 
 Rows = list[dict[str, Any]]
 
-# The bin of a time is as in `queries`. A row has the bins of one tenant, measure and period.
-MEASURED = """
-    SELECT element_at(:tenants, number) AS tenant, element_at(:measures, measure) AS measure,
-           period, collect_list(bin) AS bins, collect_list(events) AS counts,
-           sum(completed) AS completed, max(max_us) AS max_us, sum(sum_us) AS sum_us
-    FROM (SELECT number, measure, bin,
-                 CAST(if(measure = 1, floor(slot * 1e6 / :period_us), slot) AS INT) AS period,
-                 sum(events) AS events, sum(completed) AS completed, max(max_us) AS max_us,
-                 sum(sum_us) AS sum_us
-          FROM latency_bins GROUP BY ALL)
-    GROUP BY number, measure, period"""
+# The bin of a time is as in `queries`.
 # Batches and ranges of offsets in one order: the last range that begins at a batch or before it has
 # received the batch, unless it ends before. No range has an offset of another (`received`).
 END_TO_ENDS = """
@@ -206,7 +196,7 @@ def summed(parts: Iterable[Times]) -> Times:
 
 
 def measured_of(rows: Rows, end_to_ends: Rows, plan: Plan) -> list[Measured]:
-    """Return what the rows of `MEASURED` and `END_TO_ENDS` say, in the order of the plan."""
+    """Return what rows of `row_sums.measured_rows` and of `END_TO_ENDS` say, as the plan is."""
     found: dict[tuple[str, str, str], Measured] = {}
     for row in [*rows, *({**row, "measure": END_TO_END} for row in end_to_ends)]:
         key = row["tenant"], row["measure"], row.get("group_id", "")

@@ -1,0 +1,325 @@
+"""The sums over the rows of requests that the figures and charts of a summary are made of.
+
+Times are in µs since the start of the measured part. The latency of an event starts at its intended
+time and ends with the response that completes it; an event that never completes counts until the
+end of the run. Latencies are counted in the bins of `latencies`.
+"""
+
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow.compute import (
+    Expression,
+    coalesce,
+    field,
+    floor,
+    if_else,
+    max_element_wise,
+    min_element_wise,
+    scalar,
+)
+
+from loadgen.analysis.arrow_queries import (
+    Grouping,
+    bin_number,
+    cell_of,
+    columns_of,
+    completed_us,
+    count,
+    count_if,
+    has_lateness,
+    is_acknowledged,
+    is_in,
+    is_main_api,
+    is_whole_event,
+    throttle_sums,
+    with_columns,
+)
+from loadgen.analysis.latencies import GROWTH
+from loadgen.analysis.measures import PUBLISH, PUBLISH_DELAY, RESPONSE, period_s_of
+from loadgen.analysis.verdicts import main_api
+from loadgen.expected_answers import NO_ERRORS
+from loadgen.plan.plan import Plan
+
+HEAT_CELLS = 60
+HEAT_BINS = 24
+"""From 64 µs on; three of them are a factor of four."""
+SHARES_PERCENT = {"p50": 50, "p90": 90, "p99": 99}
+"""The percentiles of each second."""
+COLUMNS = (
+    "worker",
+    "event_id",
+    "tenant",
+    "api",
+    "intended_us",
+    "submitted_us",
+    "sent_us",
+    "response_us",
+    "records",
+    "bytes",
+    "error_code",
+    "throttle_time_ms",
+    "attempt",
+    "status",
+    "kind",
+    "mutations",
+    "early_us",
+    "worker_cpu_us",
+    "worker_wall_us",
+)
+"""The columns of the rows that the sums need."""
+_KINDS = ("tenant", "api", "status", "kind", "error_code")
+Sums = dict[str, pa.Table]
+Integers = npt.NDArray[np.int64]
+
+
+def cell_us_of(plan: Plan) -> int:
+    """Return the length of a cell of the heat map."""
+    return max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
+
+
+def of_rows(plan: Plan) -> dict[str, Grouping]:
+    """Return the sums that each row adds to, by name: requests, seconds, lateness, workers."""
+    open_tenants = [tenant.name for tenant in plan.tenants if tenant.arrival != "closed"]
+    return {
+        "requests": _requests(),
+        "seconds": _seconds(),
+        "lateness": _lateness(is_in("tenant", open_tenants)),
+        "workers": Grouping(
+            {"worker": field("worker")},
+            {
+                "cpu_us": ("max", field("worker_cpu_us")),
+                "wall_us": ("max", field("worker_wall_us")),
+                "rows": count(),
+            },
+        ),
+    }
+
+
+def _requests() -> Grouping:
+    """Return the sums of each kind of request and outcome, by the bin of its response time."""
+    service_us = field("response_us") - field("sent_us")
+    sums = dict(throttle_sums())
+    sums["throttle_ms"] = sums.pop("throttle_total_ms")
+    sums |= {
+        "bytes": ("sum", field("bytes")),
+        "mutations": ("sum", field("mutations")),
+        "sent": count_if(field("sent_us").is_valid()),
+    }
+    keys = {name: field(name) for name in _KINDS}
+    return Grouping({**keys, "bin": bin_number(service_us, scalar(True))}, sums)
+
+
+def _seconds() -> Grouping:
+    """Return what was sent in each second. A broker that could not be reached got no request."""
+    is_lost, is_responded = field("status") == "lost", field("status") == "responded"
+    is_unreachable = (field("api") == "ApiVersions") & is_lost & (field("event_id") < 0)
+    is_stored = coalesce((field("api") == "Produce") & is_acknowledged(), False)
+    code = field("error_code")
+    is_error = is_responded & code.is_valid() & ~code.isin(list(map(int, NO_ERRORS)))
+    throttle_time_ms = field("throttle_time_ms")
+    return Grouping(
+        {"second": cell_of(field("sent_us"), 1e6), "tenant": field("tenant")},
+        {
+            "requests": count_if(~is_unreachable),
+            "unreachable": count_if(is_unreachable),
+            "records": ("sum", if_else(is_stored, field("records"), 0)),
+            "bytes": ("sum", if_else(is_stored, field("bytes"), 0)),
+            "lost": count_if(is_lost & ~is_unreachable),
+            "responded": count_if(is_responded),
+            "errors": count_if(is_error),
+            "throttled": count_if(throttle_time_ms > 0),
+            "throttle_max_ms": ("max", throttle_time_ms),
+        },
+        field("sent_us").is_valid(),
+    )
+
+
+def _lateness(is_open: Expression) -> Grouping:
+    """Return how late events were submitted, and first sent by clients that may send at once."""
+    late_us = field("submitted_us") - field("intended_us")
+    delay_us = field("sent_us") - field("intended_us")
+    is_first = (field("attempt") == 1) & (field("early_us") == 0)
+    keys = {
+        "lateness_bin": bin_number(late_us, scalar(True)),
+        "sent_bin": bin_number(delay_us, is_first),
+    }
+    return Grouping(keys, {"events": count()}, has_lateness(is_open))
+
+
+MEASURED = Grouping(
+    {name: field(name) for name in ("tenant", "measure", "period", "bin")},
+    {
+        "events": ("sum", field("events")),
+        "completed": ("sum", field("completed")),
+        "max_us": ("max", field("max_us")),
+        "sum_us": ("sum", field("sum_us")),
+    },
+)
+"""Times of events in bins, by `measures.OF_EVENTS`."""
+HEAT = Grouping(
+    {"cell": field("cell"), "heat_bin": field("heat_bin")}, {"events": ("sum", field("events"))}
+)
+"""The cells of the heat map: events by time and latency."""
+RESPONSES = Grouping(
+    {name: field(name) for name in ("second", "tenant", "bin")},
+    {"events": ("sum", field("events"))},
+)
+"""Latencies by second, of which `percentiles` makes the chart."""
+PARTS_OF_EVENTS = Grouping(
+    {"tenant": field("tenant"), "event_id": field("event_id")},
+    {
+        "intended_us": ("min", field("intended_us")),
+        "sent_us": ("min", field("sent_us")),
+        "completed_us": ("max", field("completed_us")),
+    },
+)
+"""What several rows of an event say about it."""
+
+
+class EventSums:
+    """Makes sums of events."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Read rows of this plan."""
+        tenants = plan.tenants
+        self._plan = plan
+        self._is_whole = is_whole_event([t.name for t in tenants if t.behaviour == "steady"])
+        self._is_main_api = is_main_api({t.name: main_api(t) for t in tenants})
+        names = is_in("tenant", [tenant.name for tenant in tenants])
+        self._is_measured = (field("intended_us") >= 0) & (field("event_id") >= 0) & names
+
+    def of_rows(self, rows: pa.Table) -> Sums:
+        """Return the sums of events that are one row, and the `events` that may have more."""
+        rows = with_columns(
+            columns_of(rows, {name: field(name) for name in COLUMNS}, self._is_measured),
+            {"is_whole_event": self._is_whole},
+        )
+        is_sent = field("api") == "Produce"
+        columns = {
+            **{name: field(name) for name in ("tenant", "event_id", "intended_us")},
+            "sent_us": if_else(is_sent, field("sent_us"), scalar(None).cast(pa.int64())),
+            "completed_us": completed_us(self._is_main_api),
+        }
+        is_whole = field("is_whole_event")
+        parts = columns_of(rows, columns, ~is_whole)
+        sums = self.of_events(columns_of(rows, columns, is_whole), 0)
+        return {**sums, "events": PARTS_OF_EVENTS.of(parts)}
+
+    def of_events(self, events: pa.Table, end_us: int) -> Sums:
+        """Return `measured`, `heat` and `responses` of events that have one row each.
+
+        Those that did not complete count until `end_us`.
+        """
+        plan, intended_us, sent_us = self._plan, field("intended_us"), field("sent_us")
+        events = with_columns(events, {"ended_us": coalesce(field("completed_us"), end_us)})
+        ended_us = field("ended_us")
+        period = cell_of(intended_us, period_s_of(plan) * 1e6)
+        measured = [
+            _measured(events, RESPONSE, period, ended_us - intended_us),
+            _measured(events, PUBLISH, period, ended_us - sent_us),
+            _measured(events, PUBLISH_DELAY, period, sent_us - intended_us),
+        ]
+        found = {
+            "bin": bin_number(ended_us - intended_us, scalar(True)),
+            "second": cell_of(intended_us, 1e6),
+            "cell": cell_of(intended_us, cell_us_of(plan)),
+        }
+        times = Grouping({"tenant": field("tenant"), **found}, {"events": count()}).of(events)
+        return {
+            "measured": pa.concat_tables(measured),
+            "heat": HEAT.of(with_columns(times, {"heat_bin": _heat_bin()})),
+            "responses": RESPONSES.of(times),
+        }
+
+
+def _measured(events: pa.Table, measure: str, period: Expression, time_us: Expression) -> pa.Table:
+    keys = {
+        "tenant": field("tenant"),
+        "measure": scalar(measure),
+        "period": period,
+        "bin": bin_number(time_us, scalar(True)),
+    }
+    aggregates = {
+        "events": count(),
+        "completed": count_if(field("completed_us").is_valid()),
+        "max_us": ("max", time_us),
+        "sum_us": ("sum", time_us),
+    }
+    return Grouping(keys, aggregates, time_us.is_valid()).of(events)
+
+
+def _heat_bin() -> Expression:
+    middle = (field("bin").cast(pa.float64()) + 0.5) * (log(GROWTH) / log(2)) - 6.0
+    number = floor(middle * 1.5).cast(pa.int32())
+    return min_element_wise(max_element_wise(number, 0), HEAT_BINS - 1)
+
+
+def percentiles(responses: pa.Table) -> pa.Table:
+    """Return the bin of each percentile of SHARES_PERCENT by second and tenant.
+
+    `responses` are the rows of RESPONSES, each second and tenant complete.
+    """
+    table = responses.sort_by([(name, "ascending") for name in RESPONSES.keys])
+    keys = [table[name].combine_chunks() for name in ("second", "tenant")]
+    starts = starts_of([_numbers(keys[0]), _numbers(keys[1].dictionary_encode().indices)])
+    events = _numbers(table["events"])
+    until_here = np.cumsum(events)
+    before = until_here[starts] - events[starts]
+    lengths = np.diff(starts, append=len(events))
+    total = np.repeat(np.add.reduceat(events, starts), lengths) if len(events) else events
+    until_here -= np.repeat(before, lengths)
+    bins = _numbers(table["bin"])
+    columns = {
+        name: column.take(pa.array(starts))
+        for name, column in zip(("second", "tenant"), keys, strict=True)
+    }
+    for name, percent in SHARES_PERCENT.items():
+        is_below = until_here * 100 < percent * total
+        below = np.add.reduceat(is_below, starts, dtype=np.int64) if len(events) else events
+        columns[name] = pa.array(bins[starts + below])
+    return pa.table(columns)
+
+
+def starts_of(columns: list[Integers]) -> Integers:
+    """Return where each run of equal rows begins."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    differs = np.zeros(len(columns[0]) - 1, np.bool_)
+    for column in columns:
+        differs |= column[1:] != column[:-1]
+    return np.concatenate(([0], np.flatnonzero(differs) + 1))
+
+
+def _numbers(column: pa.Array) -> Integers:
+    return np.asarray(column).astype(np.int64, copy=False)
+
+
+def measured_rows(measured: pa.Table) -> list[dict[str, object]]:
+    """Return a row of each tenant, measure and period, with its bins as lists.
+
+    `measured` are the rows of MEASURED.
+    """
+    table = measured.sort_by([(name, "ascending") for name in MEASURED.keys])
+    texts = [table[name].combine_chunks() for name in ("tenant", "measure")]
+    codes = [_numbers(column.dictionary_encode().indices) for column in texts]
+    periods, bins, events, completed, max_us, sum_us = (
+        _numbers(table[name]) for name in ("period", "bin", *MEASURED.aggregates)
+    )
+    starts = starts_of([*codes, periods])
+    ends = [*starts[1:].tolist(), len(bins)]
+    return [
+        {
+            "tenant": texts[0][start].as_py(),
+            "measure": texts[1][start].as_py(),
+            "period": int(periods[start]),
+            "bins": bins[start:end].tolist(),
+            "counts": events[start:end].tolist(),
+            "completed": int(completed[start:end].sum()),
+            "max_us": int(max_us[start:end].max()),
+            "sum_us": int(sum_us[start:end].sum()),
+        }
+        for start, end in zip(starts.tolist(), ends, strict=True)
+    ]

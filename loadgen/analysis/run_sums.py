@@ -1,0 +1,279 @@
+"""Add up the rows of a run: in this process, or in a job of Spark with one shuffle.
+
+A task reads some of the files and reduces their rows to sums. What has to come together is cut into
+parts: the events that have several rows and the latencies of a second by time, batches by event id.
+Each other sum is small and goes to any one part. A second task for each part merges what all tasks
+have found for it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.compute import coalesce, field, scalar
+
+from loadgen import query_settings
+from loadgen.analysis import row_sums, stored_batches
+from loadgen.analysis.arrow_queries import Grouping, columns_of
+from loadgen.analysis.read_back import ARROW_SCHEMA as READ_BACK_SCHEMA
+from loadgen.analysis.row_sums import HEAT, MEASURED, PARTS_OF_EVENTS, RESPONSES, Integers, Sums
+from loadgen.plan.plan import Plan
+from loadgen.plan.schedule import event_counts
+from loadgen.rows import ARROW_SCHEMA as RESULTS_SCHEMA
+from loadgen.rows import EVENT_STEP
+from loadgen.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS_PER_TASK = 500_000
+"""Two tasks with what is known of so many rows need 300 MB."""
+TASKS_MIN = 2
+ROWS_AT_ONCE = 131_072
+"""Enough that Arrow's work for each query is small beside that for the rows."""
+RESULTS, READ_BACK = "results", "read_back"
+SCHEMA = "part int, name string, data binary"
+_ARROW_SCHEMA = pa.schema([("part", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
+_END = "end_us"
+_LOOPS = 4096
+"""So many events of a closed loop are in one part."""
+_COLUMNS = dict.fromkeys((*row_sums.COLUMNS, *stored_batches.SENT_COLUMNS))
+_SCHEMAS = {
+    RESULTS: pa.schema([RESULTS_SCHEMA.field(name) for name in _COLUMNS]),
+    READ_BACK: pa.schema(
+        [READ_BACK_SCHEMA.field(name) for name in stored_batches.READ_BACK_COLUMNS]
+    ),
+}
+"""The columns that are needed."""
+Windows = Sequence[tuple[Any, ...]]
+
+IN_FLIGHT = Grouping({name: field(name) for name in ("fault", "event_id")}, {})
+"""The events of which a request was in flight in the window of a fault."""
+STORED_AROUND = Grouping(
+    {"fault": field("fault"), **stored_batches.STORED.keys},
+    stored_batches.STORED.aggregates,
+    stored_batches.STORED.where,
+)
+"""`stored_batches.STORED` for the events of IN_FLIGHT."""
+MERGED = {
+    "measured": MEASURED,
+    "heat": HEAT,
+    "responses": RESPONSES,
+    "events": PARTS_OF_EVENTS,
+    "in_flight": IN_FLIGHT,
+    "stored": stored_batches.STORED,
+    "stored_around": STORED_AROUND,
+}
+"""How to merge sums that are not in `row_sums.of_rows`; others have rows of different keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSums:
+    """What to add up, and how; tasks get a pickled copy."""
+
+    plan: Plan
+    measured_us: int
+    """How much of the measured part there was."""
+    windows: Windows = ()
+    """The rows of `recoveries.windows_of`."""
+    has_read_back: bool = True
+    parts: int = 1
+
+    def none(self) -> Sums:
+        """Return the sums of no rows."""
+        found: Sums = {}
+        for source, schema in _SCHEMAS.items():
+            if source == RESULTS or self.has_read_back:
+                found |= self.of_rows(source, schema.empty_table())
+        return found
+
+    def of_rows(self, source: str, rows: pa.Table) -> Sums:
+        """Return the sums of rows of requests, or of what was read back."""
+        if source == READ_BACK:
+            return {"batches": stored_batches.stored_batches(rows)}
+        found = {name: query.of(rows) for name, query in row_sums.of_rows(self.plan).items()}
+        found |= row_sums.EventSums(self.plan).of_rows(rows)
+        if self.has_read_back:
+            found["batches"] = stored_batches.sent_batches(rows, self.plan)
+            if self.windows:
+                found["in_flight"] = self._in_flight(rows)
+        return found
+
+    def _in_flight(self, rows: pa.Table) -> pa.Table:
+        """Return the events that had a request in flight in a window of a fault."""
+        found = []
+        for fault, tenant, _, begun_us, _, until_us, _ in self.windows:
+            ended_us = coalesce(field("response_us"), until_us)
+            is_inside = (field("sent_us") < until_us) & (ended_us >= begun_us)
+            is_mine = (field("tenant") == tenant) & (field("event_id") >= 0)
+            keys = {"fault": scalar(fault).cast(pa.int32()), "event_id": field("event_id")}
+            found.append(columns_of(rows, keys, is_mine & is_inside))
+        return IN_FLIGHT.of(pa.concat_tables(found))
+
+    def merged(self, found: Mapping[str, Sequence[pa.Table]]) -> Sums:
+        """Return sums of parts of the rows together."""
+        queries = row_sums.of_rows(self.plan) | MERGED
+        return {
+            name: queries[name].merged(tables) if name in queries else pa.concat_tables(tables)
+            for name, tables in found.items()
+        }
+
+    def finished(self, sums: Sums, end_us: int) -> Sums:
+        """Return the result for a part whose sums are complete; the run ended at `end_us`."""
+        events = sums.pop("events")
+        of_events = row_sums.EventSums(self.plan).of_events(events, end_us)
+        tables = _lists(sums)
+        for name, table in of_events.items():
+            tables[name].append(table)
+        sums = self.merged(tables)
+        sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
+        batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
+        if batches is not None:
+            stored = stored_batches.of_events(batches)
+            sums["stored"] = stored_batches.STORED.of(stored)
+            if in_flight is not None:
+                around = in_flight.join(stored, "event_id", join_type="inner")
+                sums["stored_around"] = STORED_AROUND.of(around)
+        return sums
+
+    def pieces(self, sums: Sums, task: int) -> Iterator[tuple[int, str, pa.Table]]:
+        """Yield the parts of sums: the number of the part, the name and the rows."""
+        for index, (name, table) in enumerate(sorted(sums.items())):
+            numbers = self._part_numbers(name, table)
+            if numbers is None or self.parts == 1:
+                yield (task + index) % self.parts, name, table
+                continue
+            order = np.argsort(numbers.astype(np.uint32), kind="stable")
+            in_order, numbers = table.take(pa.array(order)), numbers[order]
+            starts = row_sums.starts_of([numbers])
+            for start, length in zip(starts, np.diff(starts, append=len(order)), strict=True):
+                yield int(numbers[start]), name, in_order.slice(start, length)
+
+    def _part_numbers(self, name: str, table: pa.Table) -> Integers | None:
+        """Return the part of each row; None if the rows may be in any."""
+        if name in {"responses", "events"}:
+            seconds = (
+                _numbers(table["second"])
+                if name == "responses"
+                else _numbers(table["intended_us"]) // 1_000_000
+            )
+            return np.minimum(seconds * self.parts // ceil(self.plan.duration_s), self.parts - 1)
+        if name in {"batches", "in_flight"}:
+            event_ids = _numbers(table["event_id"].fill_null(0))
+            loops = event_ids // EVENT_STEP // _LOOPS
+            firsts = event_ids % EVENT_STEP * self.parts // sum(event_counts(self.plan))
+            return (firsts + loops) % self.parts
+        return None
+
+
+def _numbers(column: pa.ChunkedArray) -> Integers:
+    return np.asarray(column).astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows of a run are; the names are those of Parquet files."""
+
+    name: str
+    storage: Storage
+    files: Sequence[str]
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows with the columns that are needed."""
+        return self.storage.tables(self.files, _SCHEMAS[self.name].names, ROWS_AT_ONCE)
+
+
+def source_of(name: str, storage: Storage) -> Source:
+    """Return the source of rows in a folder, or in the file of that path.
+
+    Raises:
+        StorageError: it cannot be read.
+    """
+    # Segments of several workers that belong to the same time are read together.
+    files = sorted(storage.parquet_files(), key=lambda file: (file.rpartition("-")[2], file))
+    return Source(name, storage, files)
+
+
+def _of_sources(run: RunSums, sources: Iterable[Source]) -> tuple[Sums, int]:
+    """Return the sums of some files, and the time of their last response."""
+    found = _lists(run.none())
+    for source in sources:
+        for rows in source.tables():
+            for name, table in run.of_rows(source.name, rows).items():
+                found[name].append(table)
+    sums = run.merged(found)
+    times = sums["requests"]["end_us"].drop_null().to_pylist()
+    return sums, max([run.measured_us, *times])
+
+
+def here(run: RunSums, sources: Sequence[Source]) -> Sums:
+    """Return the result of a run, computed in this process."""
+    sums, end_us = _of_sources(run, sources)
+    return run.finished(sums, end_us)
+
+
+def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows: int) -> Sums:
+    """Return the result of a run of about so many rows, computed in a job of two stages."""
+    tasks = max(TASKS_MIN, ceil(rows / ROWS_PER_TASK))
+    run = replace(run, parts=tasks)
+    shares = [list(_shares(source, tasks)) for source in sources]
+
+    def of_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                sums, end_us = _of_sources(run, [share[task] for share in shares])
+                yield _batch((part, _END, end_us.to_bytes(8)) for part in range(run.parts))
+                for part, name, table in run.pieces(sums, task):
+                    yield _batch([(part, name, _bytes_of(table))])
+
+    def of_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = _lists(run.none())
+        end_us = run.measured_us
+        for batch in batches:
+            for name, data in zip(batch["name"].to_pylist(), batch["data"], strict=True):
+                if name == _END:
+                    end_us = max(end_us, int.from_bytes(data.as_py()))
+                else:
+                    found[name].append(_table_of(data.as_buffer()))
+        for name, table in run.finished(run.merged(found), end_us).items():
+            yield _batch([(0, name, _bytes_of(table))])
+
+    ids = spark.range(0, tasks, 1, tasks)
+    parts = ids.mapInArrow(of_files, SCHEMA).repartition(run.parts, "part")
+    with query_settings.changed(spark, query_settings.LARGE_VALUES):
+        results = parts.mapInArrow(of_parts, SCHEMA).collect()
+    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
+    for row in results:
+        found[row["name"]].append(_table_of(row["data"]))
+    return run.merged(found)
+
+
+def _shares(source: Source, tasks: int) -> Iterator[Source]:
+    """Cut the files of a source into one share for each task, of about as many files."""
+    for task in range(tasks):
+        begin, end = (len(source.files) * number // tasks for number in (task, task + 1))
+        yield Source(source.name, source.storage, source.files[begin:end])
+
+
+def _lists(sums: Sums) -> defaultdict[str, list[pa.Table]]:
+    return defaultdict(list, {name: [table] for name, table in sums.items()})
+
+
+def _batch(rows: Iterable[tuple[int, str, bytes]]) -> pa.RecordBatch:
+    columns = [pa.array(column) for column in zip(*rows, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=_ARROW_SCHEMA)
+
+
+def _bytes_of(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _table_of(data: Any) -> pa.Table:
+    return pa.ipc.open_stream(data).read_all()
