@@ -5,9 +5,12 @@ what completes an event, and in which bin a time is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import acero
 from pyarrow.compute import (
@@ -16,6 +19,7 @@ from pyarrow.compute import (
     field,
     floor,
     if_else,
+    index_in,
     ln,
     max_element_wise,
     scalar,
@@ -26,6 +30,7 @@ from loadgen.analysis.latencies import GROWTH
 from loadgen.expected_answers import ACKNOWLEDGED
 
 Rows = list[dict[str, Any]]
+Integers = npt.NDArray[np.int64]
 Aggregates = Mapping[str, tuple[str, Expression]]
 """By the name of the column: what Arrow calls the function, and its argument."""
 NO_TIME = scalar(None).cast(pa.int64())
@@ -78,6 +83,12 @@ def columns_of(
 def with_columns(rows: pa.Table, columns: Mapping[str, Expression]) -> pa.Table:
     """Return a table with further columns."""
     return columns_of(rows, {name: field(name) for name in rows.column_names} | dict(columns))
+
+
+def tenant_number(names: Sequence[str]) -> Expression:
+    """Return the position of the tenant of a row among these names, from 1 on; else 0."""
+    position = index_in(field("tenant"), value_set=pa.array(names, pa.string()))
+    return coalesce(position + 1, 0)
 
 
 def is_in(column: str, names: Iterable[str]) -> Expression:
@@ -150,6 +161,28 @@ def bin_number(time_us: Expression, is_counted: Expression) -> Expression:
     """Return what `latencies.bin_of` does, and null for what is not counted or has no time."""
     at_least_1_us = max_element_wise(time_us.cast(pa.float64()), 1.0, skip_nulls=False)
     return if_else(is_counted, floor(ln(at_least_1_us) / log(GROWTH)).cast(pa.int32()), None)
+
+
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> Integers:
+    """Return the numbers of a column without nulls."""
+    numbers: Integers = np.asarray(column).astype(np.int64, copy=False)
+    return numbers
+
+
+def starts_of(columns: Sequence[Integers]) -> Integers:
+    """Return where each run of equal rows begins."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    differs = np.zeros(len(columns[0]) - 1, np.bool_)
+    for column in columns:
+        differs |= column[1:] != column[:-1]
+    return np.concatenate(([0], np.flatnonzero(differs) + 1))
+
+
+def spans_of(columns: Sequence[Integers]) -> list[tuple[int, int]]:
+    """Return begin and end of each run of equal rows."""
+    starts = starts_of(columns).tolist()
+    return list(pairwise([*starts, len(columns[0])])) if starts else []
 
 
 def count() -> tuple[str, Expression]:

@@ -4,13 +4,6 @@ Times are in µs since the start of the measured part. Error codes 0 and 46 are 
 is DUPLICATE_SEQUENCE_NUMBER. Most of the summary is in `row_sums`, which Arrow computes.
 """
 
-from math import log
-
-from loadgen.analysis.latencies import GROWTH
-
-# The bin of a time is `if(t < 1, 0, floor(ln(t) / :ln_growth))`, as in `latencies.bin_of`.
-ARGUMENTS = {"ln_growth": log(GROWTH)}
-
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us

@@ -8,7 +8,6 @@ end of the run. Latencies are counted in the bins of `latencies`.
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow.compute import (
     Expression,
@@ -34,6 +33,9 @@ from loadgen.analysis.arrow_queries import (
     is_in,
     is_main_api,
     is_whole_event,
+    numbers_of,
+    spans_of,
+    starts_of,
     throttle_sums,
     with_columns,
 )
@@ -72,7 +74,6 @@ COLUMNS = (
 """The columns of the rows that the sums need."""
 _KINDS = ("tenant", "api", "status", "kind", "error_code")
 Sums = dict[str, pa.Table]
-Integers = npt.NDArray[np.int64]
 
 
 def cell_us_of(plan: Plan) -> int:
@@ -263,19 +264,16 @@ def percentiles(responses: pa.Table) -> pa.Table:
     `responses` are the rows of RESPONSES, each second and tenant complete.
     """
     table = responses.sort_by([(name, "ascending") for name in RESPONSES.keys])
-    keys = [table[name].combine_chunks() for name in ("second", "tenant")]
-    starts = starts_of([_numbers(keys[0]), _numbers(keys[1].dictionary_encode().indices)])
-    events = _numbers(table["events"])
+    names = ("second", "tenant")
+    starts = starts_of([numbers_of(_codes(table[name])) for name in names])
+    events = numbers_of(table["events"])
     until_here = np.cumsum(events)
     before = until_here[starts] - events[starts]
     lengths = np.diff(starts, append=len(events))
     total = np.repeat(np.add.reduceat(events, starts), lengths) if len(events) else events
     until_here -= np.repeat(before, lengths)
-    bins = _numbers(table["bin"])
-    columns = {
-        name: column.take(pa.array(starts))
-        for name, column in zip(("second", "tenant"), keys, strict=True)
-    }
+    bins = numbers_of(table["bin"])
+    columns = {name: table[name].take(pa.array(starts)) for name in names}
     for name, percent in SHARES_PERCENT.items():
         is_below = until_here * 100 < percent * total
         below = np.add.reduceat(is_below, starts, dtype=np.int64) if len(events) else events
@@ -283,43 +281,29 @@ def percentiles(responses: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def starts_of(columns: list[Integers]) -> Integers:
-    """Return where each run of equal rows begins."""
-    if not len(columns[0]):
-        return np.empty(0, np.int64)
-    differs = np.zeros(len(columns[0]) - 1, np.bool_)
-    for column in columns:
-        differs |= column[1:] != column[:-1]
-    return np.concatenate(([0], np.flatnonzero(differs) + 1))
+def rows_with_bins(table: pa.Table, grouping: Grouping) -> list[dict[str, object]]:
+    """Return a row for each group without its bin, with `bins` and their `counts` as lists.
 
-
-def _numbers(column: pa.Array) -> Integers:
-    return np.asarray(column).astype(np.int64, copy=False)
-
-
-def measured_rows(measured: pa.Table) -> list[dict[str, object]]:
-    """Return a row of each tenant, measure and period, with its bins as lists.
-
-    `measured` are the rows of MEASURED.
+    `table` are the rows of the grouping, of which `bin` is the last key, and the numbers of
+    `events` the first aggregate.
     """
-    table = measured.sort_by([(name, "ascending") for name in MEASURED.keys])
-    texts = [table[name].combine_chunks() for name in ("tenant", "measure")]
-    codes = [_numbers(column.dictionary_encode().indices) for column in texts]
-    periods, bins, events, completed, max_us, sum_us = (
-        _numbers(table[name]) for name in ("period", "bin", *MEASURED.aggregates)
-    )
-    starts = starts_of([*codes, periods])
-    ends = [*starts[1:].tolist(), len(bins)]
-    return [
-        {
-            "tenant": texts[0][start].as_py(),
-            "measure": texts[1][start].as_py(),
-            "period": int(periods[start]),
-            "bins": bins[start:end].tolist(),
-            "counts": events[start:end].tolist(),
-            "completed": int(completed[start:end].sum()),
-            "max_us": int(max_us[start:end].max()),
-            "sum_us": int(sum_us[start:end].sum()),
-        }
-        for start, end in zip(starts.tolist(), ends, strict=True)
-    ]
+    *keys, _ = grouping.keys
+    table = table.sort_by([(name, "ascending") for name in grouping.keys])
+    codes = [numbers_of(_codes(table[name])) for name in keys]
+    bins, events = numbers_of(table["bin"]), numbers_of(table["events"])
+    spans = spans_of(codes)
+    starts = [start for start, _ in spans]
+    heads = {name: table[name].take(pa.array(starts, pa.int64())).to_pylist() for name in keys}
+    for name, (function, _) in list(grouping.aggregates.items())[1:]:
+        reduce = np.add if function == "sum" else np.maximum
+        values = numbers_of(table[name])
+        heads[name] = reduce.reduceat(values, starts).tolist() if starts else []
+    heads["bins"] = [bins[start:end].tolist() for start, end in spans]
+    heads["counts"] = [events[start:end].tolist() for start, end in spans]
+    return [dict(zip(heads, row, strict=True)) for row in zip(*heads.values(), strict=True)]
+
+
+def _codes(column: pa.ChunkedArray) -> pa.Array:
+    """Return numbers that are equal where the values are."""
+    found = column.combine_chunks()
+    return found.dictionary_encode().indices if pa.types.is_string(found.type) else found

@@ -18,24 +18,31 @@ from pyarrow.compute import coalesce, field, scalar
 
 from loadgen import query_settings
 from loadgen.analysis import row_sums, stored_batches
-from loadgen.analysis.arrow_queries import Grouping, columns_of
+from loadgen.analysis.arrow_queries import Grouping, Integers, columns_of, numbers_of, starts_of
 from loadgen.analysis.read_back import ARROW_SCHEMA as READ_BACK_SCHEMA
-from loadgen.analysis.row_sums import HEAT, MEASURED, PARTS_OF_EVENTS, RESPONSES, Integers, Sums
+from loadgen.analysis.received_batches import (
+    END_TO_ENDS,
+    LAG_CELLS,
+    RECEIPT_COLUMNS,
+    ReceivedBatches,
+)
+from loadgen.analysis.row_sums import HEAT, MEASURED, PARTS_OF_EVENTS, RESPONSES, Sums
 from loadgen.plan.plan import Plan
 from loadgen.plan.schedule import event_counts
+from loadgen.receipts import ARROW_SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import ARROW_SCHEMA as RESULTS_SCHEMA
 from loadgen.rows import EVENT_STEP
 from loadgen.storage import Storage
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS_PER_TASK = 500_000
 """Two tasks with what is known of so many rows need 300 MB."""
 TASKS_MIN = 2
 ROWS_AT_ONCE = 131_072
 """Enough that Arrow's work for each query is small beside that for the rows."""
-RESULTS, READ_BACK = "results", "read_back"
+RESULTS, READ_BACK, RECEIPTS = "results", "read_back", "receipts"
 SCHEMA = "part int, name string, data binary"
 _ARROW_SCHEMA = pa.schema([("part", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
 _END = "end_us"
@@ -47,6 +54,7 @@ _SCHEMAS = {
     READ_BACK: pa.schema(
         [READ_BACK_SCHEMA.field(name) for name in stored_batches.READ_BACK_COLUMNS]
     ),
+    RECEIPTS: pa.schema([RECEIPTS_SCHEMA.field(name) for name in RECEIPT_COLUMNS]),
 }
 """The columns that are needed."""
 Windows = Sequence[tuple[Any, ...]]
@@ -67,6 +75,8 @@ MERGED = {
     "in_flight": IN_FLIGHT,
     "stored": stored_batches.STORED,
     "stored_around": STORED_AROUND,
+    "lag_cells": LAG_CELLS,
+    "end_to_ends": END_TO_ENDS,
 }
 """How to merge sums that are not in `row_sums.of_rows`; others have rows of different keys."""
 
@@ -80,24 +90,30 @@ class RunSums:
     """How much of the measured part there was."""
     windows: Windows = ()
     """The rows of `recoveries.windows_of`."""
-    has_read_back: bool = True
+    sources: frozenset[str] = frozenset(_SCHEMAS)
+    """The names of the records that there are."""
     parts: int = 1
 
     def none(self) -> Sums:
         """Return the sums of no rows."""
         found: Sums = {}
         for source, schema in _SCHEMAS.items():
-            if source == RESULTS or self.has_read_back:
+            if source in self.sources:
                 found |= self.of_rows(source, schema.empty_table())
         return found
 
     def of_rows(self, source: str, rows: pa.Table) -> Sums:
-        """Return the sums of rows of requests, or of what was read back."""
+        """Return the sums of rows of requests, or of another record."""
         if source == READ_BACK:
             return {"batches": stored_batches.stored_batches(rows)}
+        received = ReceivedBatches(self.plan)
+        if source == RECEIPTS:
+            return {"receipts": received.of_receipts(rows)}
         found = {name: query.of(rows) for name, query in row_sums.of_rows(self.plan).items()}
         found |= row_sums.EventSums(self.plan).of_rows(rows)
-        if self.has_read_back:
+        if RECEIPTS in self.sources:
+            found |= received.of_rows(rows)
+        if READ_BACK in self.sources:
             found["batches"] = stored_batches.sent_batches(rows, self.plan)
             if self.windows:
                 found["in_flight"] = self._in_flight(rows)
@@ -122,6 +138,14 @@ class RunSums:
             for name, tables in found.items()
         }
 
+    def with_received(self, sums: Sums) -> Sums:
+        """Return sums with what follows from `receipts`, of whole logs, instead of these."""
+        tables = _lists(sums)
+        receipts = pa.concat_tables(tables.pop("receipts"))
+        for name, table in ReceivedBatches(self.plan).received(receipts).items():
+            tables[name].append(table)
+        return self.merged(tables)
+
     def finished(self, sums: Sums, end_us: int) -> Sums:
         """Return the result for a part whose sums are complete; the run ended at `end_us`."""
         events = sums.pop("events")
@@ -130,6 +154,10 @@ class RunSums:
         for name, table in of_events.items():
             tables[name].append(table)
         sums = self.merged(tables)
+        if "ranges" in sums:
+            batches, ranges = sums.pop("sent_offsets"), sums.pop("ranges")
+            received = ReceivedBatches(self.plan)
+            sums["end_to_ends"] = received.end_to_ends(batches, ranges, end_us)
         sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
         batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
         if batches is not None:
@@ -149,7 +177,7 @@ class RunSums:
                 continue
             order = np.argsort(numbers.astype(np.uint32), kind="stable")
             in_order, numbers = table.take(pa.array(order)), numbers[order]
-            starts = row_sums.starts_of([numbers])
+            starts = starts_of([numbers])
             for start, length in zip(starts, np.diff(starts, append=len(order)), strict=True):
                 yield int(numbers[start]), name, in_order.slice(start, length)
 
@@ -157,21 +185,22 @@ class RunSums:
         """Return the part of each row; None if the rows may be in any."""
         if name in {"responses", "events"}:
             seconds = (
-                _numbers(table["second"])
+                numbers_of(table["second"])
                 if name == "responses"
-                else _numbers(table["intended_us"]) // 1_000_000
+                else numbers_of(table["intended_us"]) // 1_000_000
             )
             return np.minimum(seconds * self.parts // ceil(self.plan.duration_s), self.parts - 1)
+        if name == "receipts":
+            return numbers_of(table["log"]) % self.parts
+        if name in {"sent_offsets", "ranges"}:
+            blocks = numbers_of(table["offset"]) // ReceivedBatches(self.plan).block_offsets
+            return (numbers_of(table["log"]) + blocks) % self.parts
         if name in {"batches", "in_flight"}:
-            event_ids = _numbers(table["event_id"].fill_null(0))
+            event_ids = numbers_of(table["event_id"].fill_null(0))
             loops = event_ids // EVENT_STEP // _LOOPS
             firsts = event_ids % EVENT_STEP * self.parts // sum(event_counts(self.plan))
             return (firsts + loops) % self.parts
         return None
-
-
-def _numbers(column: pa.ChunkedArray) -> Integers:
-    return np.asarray(column).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,29 +235,57 @@ def _of_sources(run: RunSums, sources: Iterable[Source]) -> tuple[Sums, int]:
             for name, table in run.of_rows(source.name, rows).items():
                 found[name].append(table)
     sums = run.merged(found)
-    times = sums["requests"]["end_us"].drop_null().to_pylist()
+    times = sums["requests"]["end_us"].drop_null().to_pylist() if "requests" in sums else []
     return sums, max([run.measured_us, *times])
 
 
 def here(run: RunSums, sources: Sequence[Source]) -> Sums:
     """Return the result of a run, computed in this process."""
     sums, end_us = _of_sources(run, sources)
+    if "receipts" in sums:
+        sums = run.with_received(sums)
     return run.finished(sums, end_us)
 
 
 def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows: int) -> Sums:
-    """Return the result of a run of about so many rows, computed in a job of two stages."""
+    """Return the result of a run of about so many rows, computed in a job.
+
+    Receipts have a stage more: they are brought together by log, before ranges of their offsets
+    meet the batches.
+    """
     tasks = max(TASKS_MIN, ceil(rows / ROWS_PER_TASK))
     run = replace(run, parts=tasks)
+    frame = _of_files(spark, run, [source for source in sources if source.name != RECEIPTS], tasks)
+    receipts = [source for source in sources if source.name == RECEIPTS]
+    if receipts:
+        of_receipts = replace(run, parts=max(TASKS_MIN, tasks // 8))
+        ranges = _of_parts(_of_files(spark, of_receipts, receipts, tasks), of_receipts, run)
+        frame = frame.union(ranges)
+    with query_settings.changed(spark, query_settings.LARGE_VALUES):
+        results = _of_parts(frame, run, None).collect()
+    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
+    for row in results:
+        found[row["name"]].append(_table_of(row["data"]))
+    return run.merged(found)
+
+
+def _of_files(
+    spark: "SparkSession", run: RunSums, sources: Sequence[Source], tasks: int
+) -> "DataFrame":
+    """Return parts of the sums of files: rows of SCHEMA."""
     shares = [list(_shares(source, tasks)) for source in sources]
 
     def of_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 sums, end_us = _of_sources(run, [share[task] for share in shares])
-                yield _batch((part, _END, end_us.to_bytes(8)) for part in range(run.parts))
-                for part, name, table in run.pieces(sums, task):
-                    yield _batch([(part, name, _bytes_of(table))])
+                yield from _batches_of(run, sums, task, end_us)
+
+    return spark.range(0, tasks, 1, tasks).mapInArrow(of_files, SCHEMA)
+
+
+def _of_parts(frame: "DataFrame", run: RunSums, following: RunSums | None) -> "DataFrame":
+    """Return the results of parts, or parts of what follows: rows of SCHEMA."""
 
     def of_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = _lists(run.none())
@@ -239,17 +296,20 @@ def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows:
                     end_us = max(end_us, int.from_bytes(data.as_py()))
                 else:
                     found[name].append(_table_of(data.as_buffer()))
-        for name, table in run.finished(run.merged(found), end_us).items():
+        sums = run.merged(found)
+        if following is not None:
+            yield from _batches_of(following, run.with_received(sums), 0, end_us)
+            return
+        for name, table in run.finished(sums, end_us).items():
             yield _batch([(0, name, _bytes_of(table))])
 
-    ids = spark.range(0, tasks, 1, tasks)
-    parts = ids.mapInArrow(of_files, SCHEMA).repartition(run.parts, "part")
-    with query_settings.changed(spark, query_settings.LARGE_VALUES):
-        results = parts.mapInArrow(of_parts, SCHEMA).collect()
-    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
-    for row in results:
-        found[row["name"]].append(_table_of(row["data"]))
-    return run.merged(found)
+    return frame.repartition(run.parts, "part").mapInArrow(of_parts, SCHEMA)
+
+
+def _batches_of(run: RunSums, sums: Sums, task: int, end_us: int) -> Iterator[pa.RecordBatch]:
+    yield _batch((part, _END, end_us.to_bytes(8)) for part in range(run.parts))
+    for part, name, table in run.pieces(sums, task):
+        yield _batch([(part, name, _bytes_of(table))])
 
 
 def _shares(source: Source, tasks: int) -> Iterator[Source]:

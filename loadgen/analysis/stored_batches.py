@@ -13,13 +13,14 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyarrow.compute import Expression, coalesce, field, if_else, index_in, scalar
+from pyarrow.compute import Expression, coalesce, field, if_else, scalar
 
 from loadgen.analysis.arrow_queries import (
     Grouping,
     columns_of,
     count_if,
     is_acknowledged,
+    tenant_number,
 )
 from loadgen.expected_answers import ACKNOWLEDGED
 from loadgen.plan.plan import Plan
@@ -80,13 +81,12 @@ STORED = Grouping(
 
 def sent_batches(rows: pa.Table, plan: Plan) -> pa.Table:
     """Return the batches in the rows of requests, with the columns of BATCHES."""
-    tenants = pa.array([tenant.name for tenant in plan.tenants], pa.string())
     code = field("error_code")
     may_be_stored = (field("status") != "responded") | code.isin(sorted(map(int, MAYBE_STORED)))
     return _with_places(
         rows,
         {
-            "number": coalesce(index_in(field("tenant"), value_set=tenants) + 1, 0),
+            "number": tenant_number([tenant.name for tenant in plan.tenants]),
             "is_acknowledged": _flag(is_acknowledged()),
             "may_be_stored": _flag(may_be_stored),
             "times": scalar(0),

@@ -8,7 +8,7 @@ are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,7 @@ from loadgen.analysis import (
     measures,
     queries,
     quota_bounds,
+    received_batches,
     recoveries,
     request_groups,
     row_sums,
@@ -46,7 +47,6 @@ from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
-from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
 from loadgen.storage import Storage
 
@@ -118,11 +118,7 @@ def summarise(spark: "SparkSession", data: RunData) -> Summarised:
     with query_settings.changed(spark, settings):
         open_views(spark, data, partitions=1 if is_small else None)
         # Most of the time of a query over few rows is that for opening the files.
-        paths = {"results": True, "receipts": data.receipts_path}
-        of_rows = [view for view, path in paths.items() if path]
-        with ExitStack() as stack:
-            for view in of_rows if is_small else ():
-                stack.enter_context(_kept(spark, view))
+        with _kept(spark, "results") if is_small else nullcontext():
             return _Summary(spark, data, rows).compute()
 
 
@@ -167,7 +163,7 @@ class _Summary:
             adding_up = pool.submit(self._sums, measured_us)
             running = {
                 name: pool.submit(self._rows, sql_by_name[name])
-                for name in sql_by_name.keys() - NEEDS_THE_SUMS
+                for name in sql_by_name.keys() - set(OF_MUTATIONS)
                 if name in needed_queries(data)
             }
             sums = adding_up.result()
@@ -177,13 +173,9 @@ class _Summary:
             if data.ended_us is not None:
                 [seen] = self._rows(queries.EVENTS_SEEN)
                 totals["not_due"] = sum(event_counts(plan)) - seen["events"]
-            # Another mapping, because other threads are reading this one.
-            end_us = max(measured_us, totals["end_us"] or 0)
-            self._arguments = {**self._arguments, "end_us": end_us}
             has_mutations = any(group["mutations"] for group in groups)
-            late = [name for name in NEEDS_THE_SUMS if name in needed_queries(data)]
-            for name in late:
-                if has_mutations or name not in OF_MUTATIONS:
+            for name in OF_MUTATIONS if has_mutations else ():
+                if name in needed_queries(data):
                     running[name] = pool.submit(self._rows, sql_by_name[name])
             found = {
                 name: running[name].result() if name in running else [] for name in sql_by_name
@@ -239,14 +231,19 @@ class _Summary:
     def _sums(self, measured_us: int) -> row_sums.Sums:
         """Add up the rows, in a job if there are many."""
         data = self._data
+        paths = {
+            run_sums.RESULTS: data.results_path,
+            run_sums.READ_BACK: data.read_back_path,
+            run_sums.RECEIPTS: data.receipts_path,
+        }
         sources = [
             run_sums.source_of(name, Storage(path, data.settings))
-            for name, path in (("results", data.results_path), ("read_back", data.read_back_path))
+            for name, path in paths.items()
             if path is not None
         ]
         windows = recoveries.windows_of(data.plan, data.faults)
-        has_read_back = data.read_back_path is not None
-        run = run_sums.RunSums(data.plan, measured_us, windows, has_read_back=has_read_back)
+        names = frozenset(source.name for source in sources)
+        run = run_sums.RunSums(data.plan, measured_us, windows, names)
         if not is_distributed(self._rows_count):
             return run_sums.here(run, sources)
         return run_sums.in_job(self._spark, run, sources, self._rows_count)
@@ -272,7 +269,13 @@ def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
         name: sums[name].to_pylist()
         for name in ("seconds", "latencies", "heat", "lateness", "workers")
     }
-    found["measured"] = row_sums.measured_rows(sums["measured"])
+    found["measured"] = row_sums.rows_with_bins(sums["measured"], row_sums.MEASURED)
+    if "end_to_ends" in sums:
+        groups = [group for group, _ in measures.readings_of(plan)]
+        found["lags"] = backlogs.lag_rows(sums["lag_cells"], groups)
+        found["end_to_ends"] = row_sums.rows_with_bins(
+            sums["end_to_ends"], received_batches.END_TO_ENDS
+        )
     for name, of_sums in (("batches", "stored"), ("fault_batches", "stored_around")):
         if of_sums in sums:
             rows = sums[of_sums].to_pylist()
@@ -291,12 +294,8 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
     tenants = plan.tenants
     return {
         "tenants": [tenant.name for tenant in tenants],
-        "read_groups": [group for group, _ in measures.readings_of(plan)],
         "no_errors": list(map(int, NO_ERRORS)),
         "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
-        "period_us": measures.period_s_of(plan) * 1_000_000,
-        "lag_cell_us": backlogs.lag_cell_us(plan),
-        **queries.ARGUMENTS,
         **quota_bounds.ARGUMENTS,
     }
 
@@ -304,7 +303,6 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
 def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
-        **(OF_RECEIPTS if data.receipts_path else {}),
         **quota_bounds.QUERIES,
         "expiries": queries.EXPIRIES,
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
@@ -321,9 +319,7 @@ ORDERS = {
 }
 """The order of the rows of a query or sum. Spark would shuffle them again to sort them."""
 OF_MUTATIONS = ("mutations", "mutation_bounds")
-OF_RECEIPTS = {"end_to_ends": measures.END_TO_ENDS, "lags": backlogs.LAGS}
-NEEDS_THE_SUMS = ("end_to_ends", *OF_MUTATIONS)
-"""The queries that depend on the sums `requests`."""
+"""The queries that are needed if there are mutations."""
 
 
 def needed_queries(data: RunData) -> set[str]:
@@ -346,9 +342,6 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
     open_view("results", read_results(spark, data.results_path))
     if data.read_back_path is not None:
         open_view("read_back", spark.read.schema(READ_BACK_SCHEMA).parquet(data.read_back_path))
-    if data.receipts_path is not None:
-        open_view("receipts", spark.read.schema(RECEIPTS_SCHEMA).parquet(data.receipts_path))
-        measures.open_receipt_views(spark, data.plan)
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
     open_quota_views(spark, data.plan, data.target)
