@@ -43,7 +43,7 @@ from loadgen.worker_reports import WorkerReport, write_reports
 SMALL_RUN = ("mixed-tenants", "--with", "producer-churn", "--seed", "1")
 COPY_S = 10
 ROWS_PER_FILE = 100_000
-SAMPLE_S = 0.1
+SAMPLE_S = 0.25
 TIMES = ("intended_us", "submitted_us", "sent_us", "response_us", "received_us")
 OFFSETS = ("base_offset", "first_offset", "next_offset", "high_watermark")
 
@@ -149,6 +149,7 @@ def measure(storage: Storage, master: str) -> dict[str, Any]:
             "cpu_s": round(sum(processes.cpu_us.values()) / 1e6, 1),
             "wall_s": round(time.monotonic() - began_s, 1),
             "memory_max_mb": round(processes.memory_max_bytes / 1e6),
+            **{f"{kind}_mb": round(n / 1e6) for kind, n in processes.memory_bytes.items()},
             "rows": sum(row["requests"] for row in summary["requests"]),
         }
     storage.write(json.dumps(summary, indent=1).encode(), "summary.json")
@@ -161,13 +162,15 @@ class ProcessTree:
     Attributes:
         cpu_us: CPU time by `driver`, `jvm` and `python`, also of workers that have ended if they
             ran for longer than a sample.
-        memory_max_bytes: the largest sum of their resident memory in any sample.
+        memory_max_bytes: the largest sum of their memory in any sample; what several share counts
+            once.
+        memory_bytes: that of each kind of process at that time.
     """
 
     def __init__(self, jvm: int | None) -> None:
         assert jvm is not None, "the benchmark has started it"
         self.cpu_us: Counter[str] = Counter()
-        self.memory_max_bytes = 0
+        self.memory_bytes: Counter[str] = Counter()
         self._jvm, self._is_over = jvm, threading.Event()
         self._first_us: dict[int, int] = {}
         self._last_us: dict[int, int] = {}
@@ -183,24 +186,38 @@ class ProcessTree:
         self._is_over.set()
         self._thread.join()
         self._sample()
-        names = {os.getpid(): "driver", self._jvm: "jvm"}
         for pid, used_us in self._last_us.items():
-            self.cpu_us[names.get(pid, "python")] += used_us - self._first_us.get(pid, 0)
+            self.cpu_us[self._kind(pid)] += used_us - self._first_us.get(pid, 0)
+
+    @property
+    def memory_max_bytes(self) -> int:
+        return self.memory_bytes.total()
+
+    def _kind(self, pid: int) -> str:
+        return {os.getpid(): "driver", self._jvm: "jvm"}.get(pid, "python")
 
     def _sample_all(self) -> None:
         while not self._is_over.wait(SAMPLE_S):
             self._sample()
 
     def _sample(self) -> None:
-        memory_bytes = 0
+        memory_bytes: Counter[str] = Counter()
         for pid in [os.getpid(), self._jvm, *_descendants(self._jvm)]:
-            used_us, pages = cpu_us_of(pid), Path(f"/proc/{pid}/statm")
+            used_us = cpu_us_of(pid)
             if used_us is not None:
                 self._last_us[pid] = used_us
-                with suppress(OSError):
-                    memory_bytes += int(pages.read_text(encoding="ascii").split()[1])
-        memory_bytes *= os.sysconf("SC_PAGE_SIZE")
-        self.memory_max_bytes = max(self.memory_max_bytes, memory_bytes)
+                memory_bytes[self._kind(pid)] += _memory_bytes(pid)
+        if memory_bytes.total() > self.memory_bytes.total():
+            self.memory_bytes = memory_bytes
+
+
+def _memory_bytes(pid: int) -> int:
+    """Return the resident memory of a process, with its share of what it shares."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def _descendants(pid: int) -> list[int]:

@@ -34,9 +34,7 @@ def _named(percentiles_us: Sequence[float] | None) -> dict[str, float | None]:
 
 def _tenant(name: str, rows: Rows) -> dict[str, Any]:
     longest_us = max(row["max_us"] for row in rows)
-    latencies = Latencies(
-        pair for row in rows for pair in zip(row["bins"], row["counts"], strict=True)
-    )
+    latencies = Latencies(pair for row in rows for pair in row["times"].counts.items())
     percentiles_us = latencies.percentiles_us(PERCENTILES, longest_us)
     return {
         "tenant": name,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from loadgen.analysis.latencies import Latencies, time_of
+from loadgen.analysis.latencies import BinCounts, Latencies, time_of
 from loadgen.plan.plan import Plan
 
 RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END = (
@@ -75,7 +75,7 @@ class Measured:
 class Times:
     """Times in bins, with what bins do not keep."""
 
-    latencies: Latencies = field(default_factory=Latencies)
+    latencies: Latencies | BinCounts = field(default_factory=Latencies)
     max_us: int = 0
     sum_us: int = 0
     received: int | None = None
@@ -112,9 +112,9 @@ class Times:
 
 def summed(parts: Iterable[Times]) -> Times:
     """Return several times together."""
-    found = Times()
+    found = Times(latencies := Latencies())
     for part in parts:
-        found.latencies.counts.update(part.latencies.counts)
+        latencies.counts.update(part.latencies.counts)
         found.max_us = max(found.max_us, part.max_us)
         found.sum_us += part.sum_us
         if part.received is not None:
@@ -128,12 +128,9 @@ def measured_of(rows: Rows, end_to_ends: Rows, plan: Plan) -> list[Measured]:
     for row in [*rows, *({**row, "measure": END_TO_END} for row in end_to_ends)]:
         key = row["tenant"], row["measure"], row.get("group_id", "")
         measured = found.setdefault(key, Measured(*key))
-        measured.periods[row["period"]] = Times(
-            Latencies(zip(row["bins"], row["counts"], strict=True)),
-            row["max_us"],
-            row["sum_us"],
-            row.get("received"),
-        )
+        times = Times(row["times"], row["max_us"], row["sum_us"], row.get("received"))
+        others = measured.periods.get(row["period"])
+        measured.periods[row["period"]] = times if others is None else summed([others, times])
     places = {tenant.name: place for place, tenant in enumerate(plan.tenants)}
     order = sorted(found, key=lambda key: (places[key[0]], MEASURES.index(key[1]), key[2]))
     return [found[key] for key in order]

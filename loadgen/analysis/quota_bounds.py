@@ -1,13 +1,19 @@
-"""Compare new producer ids and topic mutations with what the quotas allow, by window functions.
+"""Compare new producer ids and topic mutations with what the quotas allow, in the order of time.
 
 The driver gets one row per user and broker, or per bucket, and at most `POINTS_MAX` points for each
 line of a chart.
 """
 
 from collections.abc import Collection, Mapping
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+from pyarrow.compute import coalesce, field, if_else
+
 from loadgen.analysis import checks
+from loadgen.analysis.arrow_queries import NO_TIME, Grouping, numbers_of, spans_of
 from loadgen.analysis.checks import CLOCK_US, Verdict
 from loadgen.analysis.local_rows import open_rows
 from loadgen.plan.plan import Plan
@@ -19,20 +25,18 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 POINTS_MAX = 1000
+_POINTS = pa.schema(
+    [
+        ("user", pa.string()),
+        ("node", pa.int32()),
+        ("first_us", pa.int64()),
+        ("ids", pa.int64()),
+        ("allowed", pa.float64()),
+        ("excess", pa.float64()),
+    ]
+)
 TOPIC_BEHAVIOURS = {"topic-creator", "topic-expander", "topic-deleter"}
 VIEWS = {
-    # The first success of each producer id, numbered in the order of time; ids without a success
-    # come last.
-    "new_ids": """
-        SELECT user, node, first_us,
-               row_number() OVER (PARTITION BY user, node ORDER BY first_us NULLS LAST) AS number,
-               count(first_us) OVER (PARTITION BY user, node) AS ids,
-               min(sent_us) OVER (PARTITION BY user, node) AS start_us
-        FROM (SELECT user, node, producer_id, min(sent_us) AS sent_us,
-                     min(response_us) FILTER (WHERE status = 'responded' AND error_code = 0)
-                         AS first_us
-              FROM results WHERE api = 'Produce' AND producer_id IS NOT NULL
-              GROUP BY user, node, producer_id)""",
     # Accepted mutations with their sum so far.
     "charged": """
         SELECT bucket, rate, burst, user, tenant, sent_us, response_us, mutations,
@@ -47,14 +51,6 @@ MUTATION_BOUNDS = """
     FROM (SELECT *, rate * (response_us - start_us + :clock_us) / 1e6D + burst AS allowed
           FROM charged)
     GROUP BY bucket"""
-# A point stands for several ids or responses if there are many. A user without any id has one too.
-IDS = """
-    SELECT user, node, max(first_us) AS first_us, count(first_us) AS ids, max(allowed) AS allowed,
-           max(number - allowed) AS excess
-    FROM (SELECT *, quota + (first_us - start_us + :clock_us) / 1e6D * quota / window_s AS allowed
-          FROM new_ids LEFT JOIN id_quotas USING (user))
-    GROUP BY user, node,
-             CASE WHEN first_us IS NOT NULL THEN ceil(number / ceil(ids / :points_max)) END"""
 MUTATIONS = """
     SELECT user, tenant, min(sent_us) AS sent_us, max(response_us) AS response_us,
            sum(mutations) AS mutations
@@ -64,18 +60,76 @@ MUTATIONS = """
     GROUP BY user, tenant, ceil(number / ceil(responses / :points_max))"""
 
 QUERIES = {
-    "ids": IDS,
     "mutation_bounds": MUTATION_BOUNDS,
     "mutations": MUTATIONS,
 }
 ARGUMENTS = {"clock_us": CLOCK_US, "points_max": POINTS_MAX}
 """The parameters of the queries."""
 
+ID_COLUMNS = ("user", "node", "producer_id")
+"""The columns that these sums need, besides those of `row_sums`."""
+_IS_FIRST = (field("status") == "responded") & (field("error_code") == 0)
+NEW_IDS = Grouping(
+    {name: field(name) for name in ID_COLUMNS},
+    {
+        "sent_us": ("min", field("sent_us")),
+        "response_us": (
+            "min",
+            if_else(coalesce(_IS_FIRST, False), field("response_us"), NO_TIME),
+        ),
+    },
+    (field("api") == "Produce") & field("producer_id").is_valid(),
+)
+"""When each producer id was first sent, and first succeeded."""
+
+
+def id_points(new_ids: pa.Table, quotas: Mapping[str, tuple[float, float]]) -> pa.Table:
+    """Return at most POINTS_MAX points for each user and broker, and one for ids without a success.
+
+    A point stands for several ids if there are many, in the order of their first success:
+    `first_us` of the last one, `ids`, and the largest `allowed` and `excess` of users with a quota.
+
+    Args:
+        new_ids: the rows of NEW_IDS, of all ids of a user and broker.
+        quotas: as `id_quotas` returns them.
+    """
+    order = [(name, "ascending") for name in ("user", "node", "response_us")]
+    table = new_ids.sort_by(order)
+    users = table["user"].combine_chunks().dictionary_encode(null_encoding="encode").indices
+    nodes = numbers_of(table["node"].fill_null(-1))
+    points: list[dict[str, Any]] = []
+    for start, end in spans_of([numbers_of(users), nodes]):
+        ids = table.slice(start, end - start)
+        user, node = ids["user"][0].as_py(), ids["node"][0].as_py()
+        first_us = numbers_of(ids["response_us"].drop_null())
+        start_us = min(ids["sent_us"].drop_null().to_pylist(), default=0)
+        numbers = np.arange(1, len(first_us) + 1)
+        allowed = excess = np.full(len(first_us), np.nan)
+        if user in quotas:
+            quota, window_s = quotas[user]
+            allowed = quota + (first_us - start_us + CLOCK_US) / 1e6 * quota / window_s
+            excess = numbers - allowed
+        if len(first_us) < len(ids):
+            point = {"first_us": None, "ids": 0, "allowed": None, "excess": None}
+            points.append({"user": user, "node": node, **point})
+        step = ceil(len(first_us) / POINTS_MAX)
+        for begin in range(0, len(first_us), max(1, step)):
+            part = slice(begin, begin + step)
+            points.append(
+                {
+                    "user": user,
+                    "node": node,
+                    "first_us": int(first_us[part][-1]),
+                    "ids": len(first_us[part]),
+                    "allowed": float(allowed[part].max()) if user in quotas else None,
+                    "excess": float(excess[part].max()) if user in quotas else None,
+                }
+            )
+    return pa.Table.from_pylist(points, _POINTS)
+
 
 def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
     """Open the views of the queries, over the view `results`."""
-    quotas = [(user, *values) for user, values in id_quotas(plan, target).items()]
-    open_rows(spark, "id_quotas", "user string, quota double, window_s double", quotas)
     buckets = [
         (bucket, tenant, rate, burst)
         for bucket, (tenants, rate, burst, _) in mutation_buckets(plan, target).items()
@@ -88,7 +142,7 @@ def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) 
 
 
 def id_bounds_of(points: Rows, users: Collection[str]) -> Rows:
-    """Return ids and bounds of each user and broker, from the rows of `IDS`.
+    """Return ids and bounds of each user and broker, from the rows of `id_points`.
 
     `users` are those with a quota.
     """
@@ -106,7 +160,7 @@ def id_bounds_of(points: Rows, users: Collection[str]) -> Rows:
 
 
 def id_points_of(points: Rows) -> Rows:
-    """Return the points of the chart of ids, from the rows of `IDS`."""
+    """Return the points of the chart of ids, from the rows of `id_points`."""
     names = ("user", "node", "first_us", "ids")
     return [{name: point[name] for name in names} for point in points if point["ids"]]
 

@@ -6,6 +6,7 @@ end of the run. Latencies are counted in the bins of `latencies`.
 """
 
 from math import log
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,12 +35,11 @@ from loadgen.analysis.arrow_queries import (
     is_main_api,
     is_whole_event,
     numbers_of,
-    spans_of,
     starts_of,
     throttle_sums,
     with_columns,
 )
-from loadgen.analysis.latencies import GROWTH
+from loadgen.analysis.latencies import GROWTH, BinCounts
 from loadgen.analysis.measures import PUBLISH, PUBLISH_DELAY, RESPONSE, period_s_of
 from loadgen.analysis.verdicts import main_api
 from loadgen.expected_answers import NO_ERRORS
@@ -281,26 +281,35 @@ def percentiles(responses: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def rows_with_bins(table: pa.Table, grouping: Grouping) -> list[dict[str, object]]:
-    """Return a row for each group without its bin, with `bins` and their `counts` as lists.
+def with_bins(table: pa.Table, grouping: Grouping) -> pa.Table:
+    """Return a row for each group without its bin, with the lists `bins` and `counts`.
 
     `table` are the rows of the grouping, of which `bin` is the last key, and the numbers of
     `events` the first aggregate.
     """
     *keys, _ = grouping.keys
     table = table.sort_by([(name, "ascending") for name in grouping.keys])
-    codes = [numbers_of(_codes(table[name])) for name in keys]
-    bins, events = numbers_of(table["bin"]), numbers_of(table["events"])
-    spans = spans_of(codes)
-    starts = [start for start, _ in spans]
-    heads = {name: table[name].take(pa.array(starts, pa.int64())).to_pylist() for name in keys}
+    starts = starts_of([numbers_of(_codes(table[name])) for name in keys])
+    heads = {name: table[name].take(pa.array(starts)) for name in keys}
     for name, (function, _) in list(grouping.aggregates.items())[1:]:
         reduce = np.add if function == "sum" else np.maximum
         values = numbers_of(table[name])
-        heads[name] = reduce.reduceat(values, starts).tolist() if starts else []
-    heads["bins"] = [bins[start:end].tolist() for start, end in spans]
-    heads["counts"] = [events[start:end].tolist() for start, end in spans]
-    return [dict(zip(heads, row, strict=True)) for row in zip(*heads.values(), strict=True)]
+        heads[name] = pa.array(reduce.reduceat(values, starts) if len(starts) else values)
+    offsets = pa.array(np.append(starts, len(table)).astype(np.int32))
+    lists = {"bins": ("bin", pa.int16()), "counts": ("events", pa.int64())}
+    for name, (column, kind) in lists.items():
+        values = table[column].cast(kind).combine_chunks()
+        heads[name] = pa.ListArray.from_arrays(offsets, values)
+    return pa.table(heads)
+
+
+def rows_with_bins(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of `with_bins`, with the lists as `BinCounts` by the name `times`."""
+    rows: list[dict[str, Any]] = table.drop_columns(["bins", "counts"]).to_pylist()
+    lists = zip(table["bins"], table["counts"], strict=True)
+    for row, (bins, counts) in zip(rows, lists, strict=True):
+        row["times"] = BinCounts(bins.values.to_numpy(), counts.values.to_numpy())
+    return rows
 
 
 def _codes(column: pa.ChunkedArray) -> pa.Array:

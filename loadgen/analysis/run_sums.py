@@ -6,6 +6,7 @@ Each other sum is small and goes to any one part. A second task for each part me
 have found for it.
 """
 
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ import pyarrow as pa
 from pyarrow.compute import coalesce, field, scalar
 
 from loadgen import query_settings
-from loadgen.analysis import row_sums, stored_batches
+from loadgen.analysis import quota_bounds, row_sums, stored_batches
 from loadgen.analysis.arrow_queries import Grouping, Integers, columns_of, numbers_of, starts_of
+from loadgen.analysis.measures import period_s_of
 from loadgen.analysis.read_back import ARROW_SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.received_batches import (
     END_TO_ENDS,
@@ -48,7 +50,9 @@ _ARROW_SCHEMA = pa.schema([("part", pa.int32()), ("name", pa.string()), ("data",
 _END = "end_us"
 _LOOPS = 4096
 """So many events of a closed loop are in one part."""
-_COLUMNS = dict.fromkeys((*row_sums.COLUMNS, *stored_batches.SENT_COLUMNS))
+_COLUMNS = dict.fromkeys(
+    (*row_sums.COLUMNS, *stored_batches.SENT_COLUMNS, *quota_bounds.ID_COLUMNS)
+)
 _SCHEMAS = {
     RESULTS: pa.schema([RESULTS_SCHEMA.field(name) for name in _COLUMNS]),
     READ_BACK: pa.schema(
@@ -76,7 +80,7 @@ MERGED = {
     "stored": stored_batches.STORED,
     "stored_around": STORED_AROUND,
     "lag_cells": LAG_CELLS,
-    "end_to_ends": END_TO_ENDS,
+    "new_ids": quota_bounds.NEW_IDS,
 }
 """How to merge sums that are not in `row_sums.of_rows`; others have rows of different keys."""
 
@@ -88,6 +92,8 @@ class RunSums:
     plan: Plan
     measured_us: int
     """How much of the measured part there was."""
+    id_quotas: Mapping[str, tuple[float, float]]
+    """The ids per window, and the window in seconds, of users."""
     windows: Windows = ()
     """The rows of `recoveries.windows_of`."""
     sources: frozenset[str] = frozenset(_SCHEMAS)
@@ -111,6 +117,7 @@ class RunSums:
             return {"receipts": received.of_receipts(rows)}
         found = {name: query.of(rows) for name, query in row_sums.of_rows(self.plan).items()}
         found |= row_sums.EventSums(self.plan).of_rows(rows)
+        found["new_ids"] = quota_bounds.NEW_IDS.of(rows)
         if RECEIPTS in self.sources:
             found |= received.of_rows(rows)
         if READ_BACK in self.sources:
@@ -157,7 +164,10 @@ class RunSums:
         if "ranges" in sums:
             batches, ranges = sums.pop("sent_offsets"), sums.pop("ranges")
             received = ReceivedBatches(self.plan)
-            sums["end_to_ends"] = received.end_to_ends(batches, ranges, end_us)
+            end_to_ends = received.end_to_ends(batches, ranges, end_us)
+            sums["end_to_end_times"] = row_sums.with_bins(end_to_ends, END_TO_ENDS)
+        sums["measured_times"] = row_sums.with_bins(sums.pop("measured"), MEASURED)
+        sums["id_points"] = quota_bounds.id_points(sums.pop("new_ids"), self.id_quotas)
         sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
         batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
         if batches is not None:
@@ -183,13 +193,16 @@ class RunSums:
 
     def _part_numbers(self, name: str, table: pa.Table) -> Integers | None:
         """Return the part of each row; None if the rows may be in any."""
-        if name in {"responses", "events"}:
-            seconds = (
-                numbers_of(table["second"])
-                if name == "responses"
-                else numbers_of(table["intended_us"]) // 1_000_000
-            )
-            return np.minimum(seconds * self.parts // ceil(self.plan.duration_s), self.parts - 1)
+        if name in {"measured", "responses", "events"}:
+            periods = ceil(self.plan.duration_s / period_s_of(self.plan))
+            return np.minimum(self._periods(name, table) * self.parts // periods, self.parts - 1)
+        if name == "new_ids":
+            numbers = [
+                zlib.crc32(user.encode()) for user in table["user"].fill_null("").to_pylist()
+            ]
+            return (
+                np.array(numbers, np.int64) + numbers_of(table["node"].fill_null(0))
+            ) % self.parts
         if name == "receipts":
             return numbers_of(table["log"]) % self.parts
         if name in {"sent_offsets", "ranges"}:
@@ -201,6 +214,13 @@ class RunSums:
             firsts = event_ids % EVENT_STEP * self.parts // sum(event_counts(self.plan))
             return (firsts + loops) % self.parts
         return None
+
+    def _periods(self, name: str, table: pa.Table) -> Integers:
+        if name == "measured":
+            return numbers_of(table["period"])
+        is_time = name == "events"
+        seconds = numbers_of(table["intended_us" if is_time else "second"])
+        return seconds // (1_000_000 if is_time else 1) // period_s_of(self.plan)
 
 
 @dataclass(frozen=True, slots=True)

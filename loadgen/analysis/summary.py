@@ -21,7 +21,6 @@ from loadgen.analysis import (
     measures,
     queries,
     quota_bounds,
-    received_batches,
     recoveries,
     request_groups,
     row_sums,
@@ -243,7 +242,8 @@ class _Summary:
         ]
         windows = recoveries.windows_of(data.plan, data.faults)
         names = frozenset(source.name for source in sources)
-        run = run_sums.RunSums(data.plan, measured_us, windows, names)
+        quotas = id_quotas(data.plan, data.target)
+        run = run_sums.RunSums(data.plan, measured_us, quotas, windows, names)
         if not is_distributed(self._rows_count):
             return run_sums.here(run, sources)
         return run_sums.in_job(self._spark, run, sources, self._rows_count)
@@ -269,13 +269,12 @@ def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
         name: sums[name].to_pylist()
         for name in ("seconds", "latencies", "heat", "lateness", "workers")
     }
-    found["measured"] = row_sums.rows_with_bins(sums["measured"], row_sums.MEASURED)
-    if "end_to_ends" in sums:
+    found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
+    found["ids"] = sums["id_points"].to_pylist()
+    if "end_to_end_times" in sums:
         groups = [group for group, _ in measures.readings_of(plan)]
         found["lags"] = backlogs.lag_rows(sums["lag_cells"], groups)
-        found["end_to_ends"] = row_sums.rows_with_bins(
-            sums["end_to_ends"], received_batches.END_TO_ENDS
-        )
+        found["end_to_ends"] = row_sums.rows_with_bins(sums["end_to_end_times"])
     for name, of_sums in (("batches", "stored"), ("fault_batches", "stored_around")):
         if of_sums in sums:
             rows = sums[of_sums].to_pylist()
