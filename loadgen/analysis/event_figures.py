@@ -64,11 +64,14 @@ def latencies_of(rows: Rows) -> Rows:
     ]
 
 
-def lateness_of(rows: Rows) -> dict[str, list[float] | None]:
+def lateness_of(lateness: Rows, delays: Rows) -> dict[str, list[float] | None]:
     """Return the median and the p99 of how late events were submitted, and first sent."""
 
-    def percentiles_us(name: str) -> list[float] | None:
+    def percentiles_us(rows: Rows, name: str) -> list[float] | None:
         bins = ((row[name], row["events"]) for row in rows if row[name] is not None)
         return Latencies(bins).percentiles_us(LATENESS_SHARES)
 
-    return {"lateness_us": percentiles_us("lateness_bin"), "sent_us": percentiles_us("sent_bin")}
+    return {
+        "lateness_us": percentiles_us(lateness, "lateness_bin"),
+        "sent_us": percentiles_us(delays, "sent_bin"),
+    }

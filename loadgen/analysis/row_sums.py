@@ -82,12 +82,21 @@ def cell_us_of(plan: Plan) -> int:
 
 
 def of_rows(plan: Plan) -> dict[str, Grouping]:
-    """Return the sums that each row adds to, by name: requests, seconds, lateness, workers."""
+    """Return the sums that each row adds to, by name.
+
+    Lateness is that of events when they were submitted, and delays are those until they were first
+    sent, by clients that might send at once.
+    """
     open_tenants = [tenant.name for tenant in plan.tenants if tenant.arrival != "closed"]
+    is_timed = has_lateness(is_in("tenant", open_tenants))
+    is_first = (field("attempt") == 1) & (field("early_us") == 0)
+    late_us = field("submitted_us") - field("intended_us")
+    delay_us = field("sent_us") - field("intended_us")
     return {
         "requests": _requests(),
         "seconds": _seconds(),
-        "lateness": _lateness(is_in("tenant", open_tenants)),
+        "lateness": _lateness("lateness_bin", late_us, is_timed),
+        "delays": _lateness("sent_bin", delay_us, is_timed & is_first),
         "workers": Grouping(
             {"worker": field("worker")},
             {
@@ -138,16 +147,9 @@ def _seconds() -> Grouping:
     )
 
 
-def _lateness(is_open: Expression) -> Grouping:
-    """Return how late events were submitted, and first sent by clients that may send at once."""
-    late_us = field("submitted_us") - field("intended_us")
-    delay_us = field("sent_us") - field("intended_us")
-    is_first = (field("attempt") == 1) & (field("early_us") == 0)
-    keys = {
-        "lateness_bin": bin_number(late_us, scalar(True)),
-        "sent_bin": bin_number(delay_us, is_first),
-    }
-    return Grouping(keys, {"events": count()}, has_lateness(is_open))
+def _lateness(column: str, time_us: Expression, is_counted: Expression) -> Grouping:
+    """Return how late events were, in bins of this column."""
+    return Grouping({column: bin_number(time_us, scalar(True))}, {"events": count()}, is_counted)
 
 
 MEASURED = Grouping(

@@ -10,6 +10,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from pyarrow.compute import coalesce, field, scalar
 from loadgen import query_settings
 from loadgen.analysis import quota_bounds, row_sums, stored_batches
 from loadgen.analysis.arrow_queries import Grouping, Integers, columns_of, numbers_of, starts_of
+from loadgen.analysis.backlogs import lag_cell_us
 from loadgen.analysis.measures import period_s_of
 from loadgen.analysis.read_back import ARROW_SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.received_batches import (
@@ -39,9 +41,11 @@ from loadgen.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_PER_TASK = 500_000
+ROWS_PER_TASK = 250_000
 """Two tasks with what is known of so many rows need 300 MB."""
-TASKS_MIN = 2
+TASKS_MIN, TASKS_MAX = 2, 2000
+"""Each task has a few rows for each part."""
+_SHARES_OF_SMALL_SUMS = 8
 ROWS_AT_ONCE = 131_072
 """Enough that Arrow's work for each query is small beside that for the rows."""
 RESULTS, READ_BACK, RECEIPTS = "results", "read_back", "receipts"
@@ -180,10 +184,11 @@ class RunSums:
 
     def pieces(self, sums: Sums, task: int) -> Iterator[tuple[int, str, pa.Table]]:
         """Yield the parts of sums: the number of the part, the name and the rows."""
-        for index, (name, table) in enumerate(sorted(sums.items())):
+        for name, table in sums.items():
             numbers = self._part_numbers(name, table)
-            if numbers is None or self.parts == 1:
-                yield (task + index) % self.parts, name, table
+            if numbers is None:
+                share = zlib.crc32(name.encode()) + task % _SHARES_OF_SMALL_SUMS
+                yield share % self.parts, name, table
                 continue
             order = np.argsort(numbers.astype(np.uint32), kind="stable")
             in_order, numbers = table.take(pa.array(order)), numbers[order]
@@ -193,9 +198,12 @@ class RunSums:
 
     def _part_numbers(self, name: str, table: pa.Table) -> Integers | None:
         """Return the part of each row; None if the rows may be in any."""
-        if name in {"measured", "responses", "events"}:
-            periods = ceil(self.plan.duration_s / period_s_of(self.plan))
-            return np.minimum(self._periods(name, table) * self.parts // periods, self.parts - 1)
+        if name in self._times_us:
+            column, size_us = self._times_us[name]
+            period_us = period_s_of(self.plan) * 1_000_000
+            periods = ceil(self.plan.duration_s * 1e6 / period_us)
+            found = numbers_of(table[column]) * size_us // period_us
+            return found.clip(0, periods - 1) * self.parts // periods
         if name == "new_ids":
             numbers = [
                 zlib.crc32(user.encode()) for user in table["user"].fill_null("").to_pylist()
@@ -215,12 +223,16 @@ class RunSums:
             return (firsts + loops) % self.parts
         return None
 
-    def _periods(self, name: str, table: pa.Table) -> Integers:
-        if name == "measured":
-            return numbers_of(table["period"])
-        is_time = name == "events"
-        seconds = numbers_of(table["intended_us" if is_time else "second"])
-        return seconds // (1_000_000 if is_time else 1) // period_s_of(self.plan)
+    @property
+    def _times_us(self) -> Mapping[str, tuple[str, int]]:
+        """The sums that are cut by time, by their column of times and its unit in µs."""
+        return {
+            "events": ("intended_us", 1),
+            "lag_cells": ("cell", lag_cell_us(self.plan)),
+            "measured": ("period", period_s_of(self.plan) * 1_000_000),
+            "responses": ("second", 1_000_000),
+            "seconds": ("second", 1_000_000),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +285,7 @@ def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows:
     Receipts have a stage more: they are brought together by log, before ranges of their offsets
     meet the batches.
     """
-    tasks = max(TASKS_MIN, ceil(rows / ROWS_PER_TASK))
+    tasks = min(TASKS_MAX, max(TASKS_MIN, ceil(rows / ROWS_PER_TASK)))
     run = replace(run, parts=tasks)
     frame = _of_files(spark, run, [source for source in sources if source.name != RECEIPTS], tasks)
     receipts = [source for source in sources if source.name == RECEIPTS]
@@ -308,28 +320,38 @@ def _of_parts(frame: "DataFrame", run: RunSums, following: RunSums | None) -> "D
     """Return the results of parts, or parts of what follows: rows of SCHEMA."""
 
     def of_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = _lists(run.none())
-        end_us = run.measured_us
-        for batch in batches:
-            for name, data in zip(batch["name"].to_pylist(), batch["data"], strict=True):
-                if name == _END:
-                    end_us = max(end_us, int.from_bytes(data.as_py()))
-                else:
-                    found[name].append(_table_of(data.as_buffer()))
-        sums = run.merged(found)
-        if following is not None:
-            yield from _batches_of(following, run.with_received(sums), 0, end_us)
-            return
-        for name, table in run.finished(sums, end_us).items():
-            yield _batch([(0, name, _bytes_of(table))])
+        rows = chain.from_iterable(zip(*batch.columns, strict=True) for batch in batches)
+        for part, of_part in groupby(rows, lambda row: row[0].as_py()):
+            sums, end_us = _merged_part(run, of_part)
+            if following is not None:
+                yield from _batches_of(following, run.with_received(sums), part, end_us)
+            else:
+                for name, table in run.finished(sums, end_us).items():
+                    yield _batch([(part, name, _bytes_of(table))])
+            # One part after the other needs the memory of one part.
+            pa.default_memory_pool().release_unused()
 
-    return frame.repartition(run.parts, "part").mapInArrow(of_parts, SCHEMA)
+    # Spark puts some of the parts together.
+    parts = frame.repartition(run.parts, "part").sortWithinPartitions("part")
+    return parts.mapInArrow(of_parts, SCHEMA)
+
+
+def _merged_part(run: RunSums, rows: Iterable[Sequence[pa.Scalar]]) -> tuple[Sums, int]:
+    """Return the sums in the rows of a part, and the end of the run."""
+    found, end_us = _lists(run.none()), run.measured_us
+    for _, name, data in rows:
+        if name.as_py() == _END:
+            end_us = max(end_us, int.from_bytes(data.as_py()))
+        else:
+            found[name.as_py()].append(_table_of(data.as_buffer()))
+    return run.merged(found), end_us
 
 
 def _batches_of(run: RunSums, sums: Sums, task: int, end_us: int) -> Iterator[pa.RecordBatch]:
     yield _batch((part, _END, end_us.to_bytes(8)) for part in range(run.parts))
     for part, name, table in run.pieces(sums, task):
         yield _batch([(part, name, _bytes_of(table))])
+    pa.default_memory_pool().release_unused()
 
 
 def _shares(source: Source, tasks: int) -> Iterator[Source]:

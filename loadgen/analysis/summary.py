@@ -187,7 +187,7 @@ class _Summary:
         found["duplicates"] = request_groups.duplicates_of(groups)
         found["tenants"] = event_figures.tenants_of(found["measured"])
         found["latencies"] = event_figures.latencies_of(found["latencies"])
-        lateness = event_figures.lateness_of(found["lateness"])
+        lateness = event_figures.lateness_of(found["lateness"], found["delays"])
         measured = measures.measured_of(found["measured"], found.get("end_to_ends", []), plan)
         cells = backlogs.cells_of(found.get("lags", []), plan)
         drained = backlogs.backlogs_of(plan, cells, measured_us / 1e6)
@@ -267,7 +267,7 @@ def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
     """Return the rows of sums by name, with the names of tenants."""
     found: dict[str, Rows] = {
         name: sums[name].to_pylist()
-        for name in ("seconds", "latencies", "heat", "lateness", "workers")
+        for name in ("seconds", "latencies", "heat", "lateness", "delays", "workers")
     }
     found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
     found["ids"] = sums["id_points"].to_pylist()
