@@ -23,11 +23,11 @@ def time_of(number: int) -> float:
 
 
 class BinCounts(NamedTuple):
-    """The number of times in each bin, in ten bytes for each bin with any."""
+    """The number of times in each bin, in six bytes for each bin with any."""
 
     bins: npt.NDArray[np.int16]
     """In their order."""
-    numbers: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.integer]
 
     @property
     def counts(self) -> Counter[int]:
@@ -40,7 +40,7 @@ class BinCounts(NamedTuple):
         """Return what `Latencies.percentiles_us` does."""
         if not len(self.bins):
             return None
-        until_here = np.cumsum(self.numbers)
+        until_here = np.cumsum(self.numbers, dtype=np.int64)
         total = int(until_here[-1])
         ranks = [min(total, max(1.0, share * total)) for share in shares]
         found = [time_of(number) for number in self.bins[np.searchsorted(until_here, ranks)]]

@@ -298,7 +298,7 @@ def with_bins(table: pa.Table, grouping: Grouping) -> pa.Table:
         values = numbers_of(table[name])
         heads[name] = pa.array(reduce.reduceat(values, starts) if len(starts) else values)
     offsets = pa.array(np.append(starts, len(table)).astype(np.int32))
-    lists = {"bins": ("bin", pa.int16()), "counts": ("events", pa.int64())}
+    lists = {"bins": ("bin", pa.int16()), "counts": ("events", pa.int32())}
     for name, (column, kind) in lists.items():
         values = table[column].cast(kind).combine_chunks()
         heads[name] = pa.ListArray.from_arrays(offsets, values)
