@@ -280,7 +280,17 @@ def here(run: RunSums, sources: Sequence[Source]) -> Sums:
 
 
 def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows: int) -> Sums:
-    """Return the result of a run of about so many rows, computed in a job.
+    """Return the result of a run of about so many rows, computed in a job."""
+    with query_settings.changed(spark, query_settings.LARGE_VALUES):
+        results = job(spark, run, sources, rows).collect()
+    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
+    for row in results:
+        found[row["name"]].append(_table_of(row["data"]))
+    return run.merged(found)
+
+
+def job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows: int) -> "DataFrame":
+    """Return the results of parts, as rows of SCHEMA.
 
     Receipts have a stage more: they are brought together by log, before ranges of their offsets
     meet the batches.
@@ -293,12 +303,7 @@ def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows:
         of_receipts = replace(run, parts=max(TASKS_MIN, tasks // 8))
         ranges = _of_parts(_of_files(spark, of_receipts, receipts, tasks), of_receipts, run)
         frame = frame.union(ranges)
-    with query_settings.changed(spark, query_settings.LARGE_VALUES):
-        results = _of_parts(frame, run, None).collect()
-    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
-    for row in results:
-        found[row["name"]].append(_table_of(row["data"]))
-    return run.merged(found)
+    return _of_parts(frame, run, None)
 
 
 def _of_files(

@@ -9,10 +9,13 @@ import pytest
 from client.resources import Address
 from loadgen.analysis.quota_bounds import (
     ARGUMENTS,
+    NEW_IDS,
     POINTS_MAX,
     QUERIES,
     id_bounds_of,
+    id_points,
     id_points_of,
+    id_quotas,
     open_quota_views,
     quota_verdicts,
 )
@@ -67,6 +70,7 @@ def judge(spark: "SparkSession") -> Judge:
             name: [row.asDict() for row in spark.sql(sql, ARGUMENTS).collect()]
             for name, sql in QUERIES.items()
         }
+        found["ids"] = id_points(NEW_IDS.of(table), id_quotas(PLAN, TARGET)).to_pylist()
         found["id_bounds"] = id_bounds_of(found["ids"], {"u"})
         found["ids"] = id_points_of(found["ids"])
         verdicts = quota_verdicts(PLAN, TARGET, found)

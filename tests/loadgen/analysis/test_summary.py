@@ -13,7 +13,15 @@ from loadgen.admin_port import AdminPort
 from loadgen.analysis.checks import DUPLICATES_CHECK, THIS_RUN
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
 from loadgen.analysis.read_back import partition_batches
-from loadgen.analysis.summary import ORDERS, RunData, _in_order, queries_of, summarise
+from loadgen.analysis.run_sums import RunSums
+from loadgen.analysis.summary import (
+    ORDERS,
+    RunData,
+    _in_order,
+    _rows_of,
+    queries_of,
+    summarise,
+)
 from loadgen.plan.plan import Plan, Quota, Tenant
 from loadgen.plan.plan_file import load_plan, parse_plan
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
@@ -325,9 +333,12 @@ def test_rows_come_in_the_order_of_their_query_and_nothing_first() -> None:
     assert _in_order("requests", rows) == rows
 
 
-def test_each_order_is_that_of_a_query() -> None:
+def test_each_order_is_that_of_a_query_or_of_sums() -> None:
+    plan = load_plan("mixed-tenants")
     target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), {})
-    queries = queries_of(RunData(load_plan("mixed-tenants"), target, "", "", rows=1))
+    queries = queries_of(RunData(plan, target, "", "", rows=1))
+    run = RunSums(plan, 0, {})
+    sums = run.finished(run.with_received(run.none()), 0)
 
-    assert set(ORDERS) <= set(queries)
-    assert not any("ORDER BY" in queries[name].rpartition("GROUP BY")[2] for name in ORDERS)
+    assert set(ORDERS) <= {*queries, *_rows_of(sums, plan)}
+    assert not any("ORDER BY" in queries[name].rpartition("GROUP BY")[2] for name in queries)
