@@ -45,11 +45,11 @@ tenant, user, second, cell of the heat map or point of a chart, and bins of perc
 ## Try it
 
 ```console
-$ .venv/bin/python -c 'from loadgen.analysis import queries; print(queries.EXPIRIES)'
+$ .venv/bin/python -c 'from loadgen.analysis.quota_bounds import *; print(MUTATION_BOUNDS)'
 ...
-    SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
+    SELECT bucket, sum(mutations) AS mutations, max(allowed) AS allowed,
 ...
-    GROUP BY tenant
+    GROUP BY bucket
 ```
 """
 _SUMS_WORDS = """\

@@ -22,6 +22,7 @@ from pyarrow.compute import (
 )
 
 from loadgen.analysis.arrow_queries import (
+    NO_TIME,
     Grouping,
     bin_number,
     cell_of,
@@ -182,6 +183,41 @@ PARTS_OF_EVENTS = Grouping(
 """What several rows of an event say about it."""
 
 
+BATCHES_IN_TIME = Grouping(
+    {"tenant": field("tenant"), "event_id": field("event_id")},
+    {
+        "submitted_us": ("min", field("submitted_us")),
+        "expired_us": ("min", field("expired_us")),
+        "completed_us": ("max", field("completed_us")),
+    },
+)
+"""When batches with a delivery timeout were submitted, expired and were acknowledged."""
+EXPIRIES = Grouping(
+    {"tenant": field("tenant")},
+    {
+        "expired": count_if(field("expired_us").is_valid()),
+        "latest_us": (
+            "max",
+            coalesce(field("expired_us"), field("completed_us")) - field("submitted_us"),
+        ),
+    },
+)
+"""How many batches expired, and how late the latest one was reported."""
+
+
+def batches_in_time(rows: pa.Table, plan: Plan) -> pa.Table:
+    """Return the rows of BATCHES_IN_TIME for the tenants of `delivery-timeout`."""
+    tenants = [tenant.name for tenant in plan.tenants if tenant.behaviour == "delivery-timeout"]
+    has_expired = field("status") == "expired"
+    columns = {
+        **{name: field(name) for name in (*BATCHES_IN_TIME.keys, "submitted_us")},
+        "expired_us": if_else(has_expired, field("response_us"), NO_TIME),
+        "completed_us": completed_us(scalar(True)),
+    }
+    is_batch = (field("event_id") >= 0) & (field("api") == "Produce")
+    return BATCHES_IN_TIME.of(columns_of(rows, columns, is_batch & is_in("tenant", tenants)))
+
+
 class EventSums:
     """Makes sums of events."""
 
@@ -203,7 +239,7 @@ class EventSums:
         is_sent = field("api") == "Produce"
         columns = {
             **{name: field(name) for name in ("tenant", "event_id", "intended_us")},
-            "sent_us": if_else(is_sent, field("sent_us"), scalar(None).cast(pa.int64())),
+            "sent_us": if_else(is_sent, field("sent_us"), NO_TIME),
             "completed_us": completed_us(self._is_main_api),
         }
         is_whole = field("is_whole_event")

@@ -75,7 +75,14 @@ STORED_AROUND = Grouping(
     stored_batches.STORED.where,
 )
 """`stored_batches.STORED` for the events of IN_FLIGHT."""
+SEEN = Grouping(
+    {"event_id": field("event_id")},
+    {},
+    (field("event_id") >= 0) & (field("event_id") < EVENT_STEP),
+)
+"""The events of the schedule that have rows; those that a closed loop adds have larger ids."""
 MERGED = {
+    "seen": SEEN,
     "measured": MEASURED,
     "heat": HEAT,
     "responses": RESPONSES,
@@ -84,6 +91,8 @@ MERGED = {
     "stored": stored_batches.STORED,
     "stored_around": STORED_AROUND,
     "lag_cells": LAG_CELLS,
+    "in_time": row_sums.BATCHES_IN_TIME,
+    "expiries": row_sums.EXPIRIES,
     "new_ids": quota_bounds.NEW_IDS,
 }
 """How to merge sums that are not in `row_sums.of_rows`; others have rows of different keys."""
@@ -102,6 +111,8 @@ class RunSums:
     """The rows of `recoveries.windows_of`."""
     sources: frozenset[str] = frozenset(_SCHEMAS)
     """The names of the records that there are."""
+    counts_seen: bool = False
+    """Whether to count the events that have rows."""
     parts: int = 1
 
     def none(self) -> Sums:
@@ -121,6 +132,9 @@ class RunSums:
             return {"receipts": received.of_receipts(rows)}
         found = {name: query.of(rows) for name, query in row_sums.of_rows(self.plan).items()}
         found |= row_sums.EventSums(self.plan).of_rows(rows)
+        if self.counts_seen:
+            found["seen"] = SEEN.of(rows)
+        found["in_time"] = row_sums.batches_in_time(rows, self.plan)
         found["new_ids"] = quota_bounds.NEW_IDS.of(rows)
         if RECEIPTS in self.sources:
             found |= received.of_rows(rows)
@@ -171,6 +185,9 @@ class RunSums:
             end_to_ends = received.end_to_ends(batches, ranges, end_us)
             sums["end_to_end_times"] = row_sums.with_bins(end_to_ends, END_TO_ENDS)
         sums["measured_times"] = row_sums.with_bins(sums.pop("measured"), MEASURED)
+        if "seen" in sums:
+            sums["events_seen"] = pa.table({"events": [len(sums.pop("seen"))]})
+        sums["expiries"] = row_sums.EXPIRIES.of(sums.pop("in_time"))
         sums["id_points"] = quota_bounds.id_points(sums.pop("new_ids"), self.id_quotas)
         sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
         batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
@@ -216,7 +233,7 @@ class RunSums:
         if name in {"sent_offsets", "ranges"}:
             blocks = numbers_of(table["offset"]) // ReceivedBatches(self.plan).block_offsets
             return (numbers_of(table["log"]) + blocks) % self.parts
-        if name in {"batches", "in_flight"}:
+        if name in {"batches", "in_flight", "in_time", "seen"}:
             event_ids = numbers_of(table["event_id"].fill_null(0))
             loops = event_ids // EVENT_STEP // _LOOPS
             firsts = event_ids % EVENT_STEP * self.parts // sum(event_counts(self.plan))

@@ -19,7 +19,6 @@ from loadgen.analysis import (
     checks,
     event_figures,
     measures,
-    queries,
     quota_bounds,
     recoveries,
     request_groups,
@@ -170,8 +169,8 @@ class _Summary:
             totals = request_groups.totals_of(groups)
             totals["not_due"] = 0
             if data.ended_us is not None:
-                [seen] = self._rows(queries.EVENTS_SEEN)
-                totals["not_due"] = sum(event_counts(plan)) - seen["events"]
+                seen = sum(sums["events_seen"]["events"].to_pylist())
+                totals["not_due"] = sum(event_counts(plan)) - seen
             has_mutations = any(group["mutations"] for group in groups)
             for name in OF_MUTATIONS if has_mutations else ():
                 if name in needed_queries(data):
@@ -243,7 +242,9 @@ class _Summary:
         windows = recoveries.windows_of(data.plan, data.faults)
         names = frozenset(source.name for source in sources)
         quotas = id_quotas(data.plan, data.target)
-        run = run_sums.RunSums(data.plan, measured_us, quotas, windows, names)
+        run = run_sums.RunSums(
+            data.plan, measured_us, quotas, windows, names, counts_seen=data.ended_us is not None
+        )
         if not is_distributed(self._rows_count):
             return run_sums.here(run, sources)
         return run_sums.in_job(self._spark, run, sources, self._rows_count)
@@ -267,7 +268,7 @@ def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
     """Return the rows of sums by name, with the names of tenants."""
     found: dict[str, Rows] = {
         name: sums[name].to_pylist()
-        for name in ("seconds", "latencies", "heat", "lateness", "delays", "workers")
+        for name in ("seconds", "latencies", "heat", "lateness", "delays", "workers", "expiries")
     }
     found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
     found["ids"] = sums["id_points"].to_pylist()
@@ -294,7 +295,6 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
     return {
         "tenants": [tenant.name for tenant in tenants],
         "no_errors": list(map(int, NO_ERRORS)),
-        "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
         **quota_bounds.ARGUMENTS,
     }
 
@@ -303,7 +303,6 @@ def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
         **quota_bounds.QUERIES,
-        "expiries": queries.EXPIRIES,
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
         **(recoveries.QUERIES if data.faults else {}),
     }
@@ -315,6 +314,7 @@ ORDERS = {
     "ids": ("user", "node", "first_us"),
     "mutations": ("response_us",),
     "workers": ("worker",),
+    "expiries": ("tenant",),
 }
 """The order of the rows of a query or sum. Spark would shuffle them again to sort them."""
 OF_MUTATIONS = ("mutations", "mutation_bounds")
@@ -323,12 +323,8 @@ OF_MUTATIONS = ("mutations", "mutation_bounds")
 
 def needed_queries(data: RunData) -> set[str]:
     """Return the queries whose result is not known to be empty by the plan."""
-    plan, target = data.plan, data.target
-    unneeded = {
-        "mutation_bounds": not mutation_buckets(plan, target),
-        "expiries": all(tenant.behaviour != "delivery-timeout" for tenant in plan.tenants),
-    }
-    return {name for name in queries_of(data) if not unneeded.get(name)}
+    has_buckets = bool(mutation_buckets(data.plan, data.target))
+    return {name for name in queries_of(data) if has_buckets or name != "mutation_bounds"}
 
 
 def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
