@@ -45,7 +45,7 @@ tenant, user, second, cell of the heat map or point of a chart, and bins of perc
 ## Try it
 
 ```console
-$ .venv/bin/python -c 'from loadgen.analysis.quota_bounds import *; print(MUTATION_BOUNDS)'
+$ .venv/bin/python -c 'from loadgen.analysis import quota_bounds as q; print(q.MUTATION_BOUNDS)'
 ...
     SELECT bucket, sum(mutations) AS mutations, max(allowed) AS allowed,
 ...

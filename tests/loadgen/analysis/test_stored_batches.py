@@ -1,5 +1,7 @@
 """A batch is known by its place, whatever file it is read from."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -28,7 +30,7 @@ def test_batches_of_many_topics_have_equal_places_in_every_order() -> None:
     ("name", "value"),
     [("topic", "u"), ("partition", 1), ("epoch", 1), ("sequence", 7), ("records", 2)],
 )
-def test_each_column_of_a_place_counts(name: str, value: object) -> None:
+def test_each_column_of_a_place_counts(name: str, value: Any) -> None:
     sent = sent_batches(pa.Table.from_pylist([row(1)], ARROW_SCHEMA), PLAN)
     elsewhere = {column: row(1, **{name: value}).get(column) for column in STORED_SCHEMA.names}
     stored = stored_batches(pa.Table.from_pylist([elsewhere], STORED_SCHEMA))
