@@ -121,6 +121,8 @@ class RunSums:
         for source, schema in _SCHEMAS.items():
             if source in self.sources:
                 found |= self.of_rows(source, schema.empty_table())
+        if RECEIPTS in self.sources:
+            found |= ReceivedBatches(self.plan).received(found["receipts"])
         return found
 
     def of_rows(self, source: str, rows: pa.Table) -> Sums:
@@ -188,7 +190,7 @@ class RunSums:
         if "seen" in sums:
             sums["events_seen"] = pa.table({"events": [len(sums.pop("seen"))]})
         sums["expiries"] = row_sums.EXPIRIES.of(sums.pop("in_time"))
-        sums["id_points"] = quota_bounds.id_points(sums.pop("new_ids"), self.id_quotas)
+        sums["ids"] = quota_bounds.id_points(sums.pop("new_ids"), self.id_quotas)
         sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
         batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
         if batches is not None:
@@ -303,7 +305,10 @@ def in_job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows:
     found: defaultdict[str, list[pa.Table]] = defaultdict(list)
     for row in results:
         found[row["name"]].append(_table_of(row["data"]))
-    return run.merged(found)
+    del results
+    sums = run.merged(found)
+    pa.default_memory_pool().release_unused()
+    return sums
 
 
 def job(spark: "SparkSession", run: RunSums, sources: Sequence[Source], rows: int) -> "DataFrame":
@@ -394,7 +399,9 @@ def _batch(rows: Iterable[tuple[int, str, bytes]]) -> pa.RecordBatch:
 
 def _bytes_of(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    # Spark keeps what it shuffles and collects as it is.
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
 

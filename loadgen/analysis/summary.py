@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
 from loadgen import query_settings
 from loadgen.analysis import (
     backlogs,
@@ -178,8 +180,10 @@ class _Summary:
             found = {
                 name: running[name].result() if name in running else [] for name in sql_by_name
             }
-        found |= _rows_of(sums, plan)
         found = {name: _in_order(name, rows) for name, rows in found.items()}
+        found |= _rows_of(sums, plan)
+        del sums
+        pa.default_memory_pool().release_unused()
         found["id_bounds"] = quota_bounds.id_bounds_of(found["ids"], id_quotas(plan, data.target))
         found["ids"] = quota_bounds.id_points_of(found["ids"])
         found["throttles"] = request_groups.throttles_of(groups)
@@ -266,12 +270,9 @@ def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
 
 def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
     """Return the rows of sums by name, with the names of tenants."""
-    found: dict[str, Rows] = {
-        name: sums[name].to_pylist()
-        for name in ("seconds", "latencies", "heat", "lateness", "delays", "workers", "expiries")
-    }
+    names = ("seconds", "latencies", "heat", "lateness", "delays", "workers", "expiries", "ids")
+    found: dict[str, Rows] = {name: _ordered(sums[name], ORDERS.get(name, ())) for name in names}
     found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
-    found["ids"] = sums["id_points"].to_pylist()
     if "end_to_end_times" in sums:
         groups = [group for group, _ in measures.readings_of(plan)]
         found["lags"] = backlogs.lag_rows(sums["lag_cells"], groups)
@@ -281,6 +282,14 @@ def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
             rows = sums[of_sums].to_pylist()
             found[name] = [{**row, "tenant": plan.tenants[row["number"] - 1].name} for row in rows]
     return found
+
+
+def _ordered(table: pa.Table, columns: Sequence[str]) -> Rows:
+    """Return rows in the order of columns if there are any; nothing comes last."""
+    if columns:
+        table = table.sort_by([(name, "ascending") for name in columns])
+    rows: Rows = table.to_pylist()
+    return rows
 
 
 def _in_order(name: str, rows: Rows) -> Rows:

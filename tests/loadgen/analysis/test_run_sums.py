@@ -150,7 +150,7 @@ def test_tasks_and_parts_change_no_sum(tmp_path: Path, tasks: int, parts: int) -
     assert 0 < writer["missing"] < writer["acknowledged"]
     assert again["repeated"] > 0
     assert {around["fault"] for around in expected["stored_around"]} == {0, 1}
-    assert {"end_to_end_times", "measured_times", "latencies", "id_points"} < set(expected)
+    assert {"end_to_end_times", "measured_times", "latencies", "ids"} < set(expected)
 
 
 def test_a_run_without_rows_has_empty_sums(tmp_path: Path) -> None:
