@@ -113,9 +113,9 @@ class Times:
 def summed(parts: Iterable[Times]) -> Times:
     """Return several times together."""
     found = Times(latencies := Latencies())
-    for part in parts:
+    for number, part in enumerate(parts):
         latencies.counts.update(part.latencies.counts)
-        found.max_us = max(found.max_us, part.max_us)
+        found.max_us = max(found.max_us, part.max_us) if number else part.max_us
         found.sum_us += part.sum_us
         if part.received is not None:
             found.received = (found.received or 0) + part.received
