@@ -45,11 +45,11 @@ tenant, user, second, cell of the heat map or point of a chart, and bins of perc
 ## Try it
 
 ```console
-$ .venv/bin/python -c 'from loadgen.analysis import quota_bounds as q; print(q.MUTATION_BOUNDS)'
+$ .venv/bin/python -c 'from loadgen.analysis import transactions; print(transactions.CONSUMED)'
 ...
-    SELECT bucket, sum(mutations) AS mutations, max(allowed) AS allowed,
+    WITH consumed AS (
 ...
-    GROUP BY bucket
+    FROM consumed FULL OUTER JOIN produced USING (tenant, partition, offset) GROUP BY tenant
 ```
 """
 _SUMS_WORDS = """\

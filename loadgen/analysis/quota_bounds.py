@@ -6,21 +6,24 @@ line of a chart.
 
 from collections.abc import Collection, Mapping
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow.compute import coalesce, field, if_else
 
 from loadgen.analysis import checks
-from loadgen.analysis.arrow_queries import NO_TIME, Grouping, numbers_of, spans_of
+from loadgen.analysis.arrow_queries import (
+    NO_TIME,
+    Grouping,
+    columns_of,
+    is_in,
+    numbers_of,
+    spans_of,
+)
 from loadgen.analysis.checks import CLOCK_US, Verdict
-from loadgen.analysis.local_rows import open_rows
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Rows = list[dict[str, Any]]
 
@@ -35,37 +38,15 @@ _POINTS = pa.schema(
         ("excess", pa.float64()),
     ]
 )
+_BOUNDS = pa.schema(
+    [
+        ("bucket", pa.string()),
+        ("mutations", pa.int64()),
+        ("allowed", pa.float64()),
+        ("excess", pa.float64()),
+    ]
+)
 TOPIC_BEHAVIOURS = {"topic-creator", "topic-expander", "topic-deleter"}
-VIEWS = {
-    # Accepted mutations with their sum so far.
-    "charged": """
-        SELECT bucket, rate, burst, user, tenant, sent_us, response_us, mutations,
-               min(sent_us) OVER (PARTITION BY bucket) AS start_us,
-               sum(mutations) OVER (
-                   PARTITION BY bucket ORDER BY response_us ROWS UNBOUNDED PRECEDING) AS total
-        FROM results JOIN mutation_buckets USING (tenant) WHERE mutations > 0""",
-}
-MUTATION_BOUNDS = """
-    SELECT bucket, sum(mutations) AS mutations, max(allowed) AS allowed,
-           max(total - allowed) AS excess
-    FROM (SELECT *, rate * (response_us - start_us + :clock_us) / 1e6D + burst AS allowed
-          FROM charged)
-    GROUP BY bucket"""
-MUTATIONS = """
-    SELECT user, tenant, min(sent_us) AS sent_us, max(response_us) AS response_us,
-           sum(mutations) AS mutations
-    FROM (SELECT *, row_number() OVER (PARTITION BY user, tenant ORDER BY response_us) AS number,
-                 count(*) OVER (PARTITION BY user, tenant) AS responses
-          FROM results WHERE mutations > 0)
-    GROUP BY user, tenant, ceil(number / ceil(responses / :points_max))"""
-
-QUERIES = {
-    "mutation_bounds": MUTATION_BOUNDS,
-    "mutations": MUTATIONS,
-}
-ARGUMENTS = {"clock_us": CLOCK_US, "points_max": POINTS_MAX}
-"""The parameters of the queries."""
-
 ID_COLUMNS = ("user", "node", "producer_id")
 """The columns that these sums need, besides those of `row_sums`."""
 _IS_FIRST = (field("status") == "responded") & (field("error_code") == 0)
@@ -128,17 +109,58 @@ def id_points(new_ids: pa.Table, quotas: Mapping[str, tuple[float, float]]) -> p
     return pa.Table.from_pylist(points, _POINTS)
 
 
-def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
-    """Open the views of the queries, over the view `results`."""
-    buckets = [
-        (bucket, tenant, rate, burst)
-        for bucket, (tenants, rate, burst, _) in mutation_buckets(plan, target).items()
-        for tenant in tenants
+ACCEPTED = ("tenant", "user", "sent_us", "response_us", "mutations")
+"""The columns of requests whose mutations were accepted."""
+Buckets = Mapping[str, tuple[list[str], float, float, int]]
+
+
+def accepted_mutations(rows: pa.Table) -> pa.Table:
+    """Return the requests whose mutations were accepted, with the columns of ACCEPTED."""
+    return columns_of(rows, {name: field(name) for name in ACCEPTED}, field("mutations") > 0)
+
+
+def mutation_bounds(accepted: pa.Table, buckets: Buckets) -> pa.Table:
+    """Return sum and bounds of the mutations of each bucket that has any.
+
+    Args:
+        accepted: the rows of `accepted_mutations`, of all tenants of a bucket.
+        buckets: as `mutation_buckets` returns them.
+    """
+    found = []
+    for bucket, (tenants, rate, burst, _) in buckets.items():
+        mine = accepted.filter(is_in("tenant", tenants)).sort_by("response_us")
+        if len(mine):
+            times_us, mutations = (numbers_of(mine[name]) for name in ("response_us", "mutations"))
+            start_us = min(mine["sent_us"].to_pylist())
+            allowed = rate * (times_us - start_us + CLOCK_US) / 1e6 + burst
+            excess = np.cumsum(mutations) - allowed
+            bounds = (int(mutations.sum()), float(allowed.max()), float(excess.max()))
+            found.append(dict(zip(_BOUNDS.names, (bucket, *bounds), strict=True)))
+    return pa.Table.from_pylist(found, _BOUNDS)
+
+
+def mutation_points(accepted: pa.Table) -> pa.Table:
+    """Return at most POINTS_MAX points of each user and tenant, of rows of `accepted_mutations`.
+
+    A point stands for several responses if there are many, in the order of time.
+    """
+    order = [(name, "ascending") for name in ("user", "tenant", "response_us")]
+    table = accepted.sort_by(order)
+    names = [
+        numbers_of(table[name].combine_chunks().dictionary_encode(null_encoding="encode").indices)
+        for name in ("user", "tenant")
     ]
-    schema = "bucket string, tenant string, rate double, burst double"
-    open_rows(spark, "mutation_buckets", schema, buckets)
-    for name, sql in VIEWS.items():
-        spark.sql(sql).createOrReplaceTempView(name)
+    points = np.zeros(len(table), np.int64)
+    for start, end in spans_of(names):
+        points[start:end] = np.arange(end - start) // ceil((end - start) / POINTS_MAX)
+    keys = {name: field(name) for name in ("user", "tenant", "point")}
+    sums = {
+        "sent_us": ("min", field("sent_us")),
+        "response_us": ("max", field("response_us")),
+        "mutations": ("sum", field("mutations")),
+    }
+    found = Grouping(keys, sums).of(table.append_column("point", pa.array(points)))
+    return found.drop_columns(["point"])
 
 
 def id_bounds_of(points: Rows, users: Collection[str]) -> Rows:
@@ -168,7 +190,7 @@ def id_points_of(points: Rows) -> Rows:
 def quota_verdicts(plan: Plan, target: PreparedTarget, found: Mapping[str, Rows]) -> list[Verdict]:
     """Return a verdict for each user and broker with a quota, and for each bucket of mutations.
 
-    `found` has the rows of `id_bounds_of` as `id_bounds`, and those of the query `mutation_bounds`.
+    `found` has the rows of `id_bounds_of` as `id_bounds`, and those of `mutation_bounds`.
     """
     window_s = target.config["producer.id.quota.window.size.seconds"]
     quotas = {

@@ -10,6 +10,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from itertools import chain, groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,8 @@ class RunSums:
     """The names of the records that there are."""
     counts_seen: bool = False
     """Whether to count the events that have rows."""
+    buckets: quota_bounds.Buckets = field_of(default_factory=dict)
+    """The buckets of mutations."""
     parts: int = 1
 
     def none(self) -> Sums:
@@ -137,6 +140,7 @@ class RunSums:
         if self.counts_seen:
             found["seen"] = SEEN.of(rows)
         found["in_time"] = row_sums.batches_in_time(rows, self.plan)
+        found["accepted"] = quota_bounds.accepted_mutations(rows)
         found["new_ids"] = quota_bounds.NEW_IDS.of(rows)
         if RECEIPTS in self.sources:
             found |= received.of_rows(rows)
@@ -190,6 +194,9 @@ class RunSums:
         if "seen" in sums:
             sums["events_seen"] = pa.table({"events": [len(sums.pop("seen"))]})
         sums["expiries"] = row_sums.EXPIRIES.of(sums.pop("in_time"))
+        accepted = sums.pop("accepted")
+        sums["mutations"] = quota_bounds.mutation_points(accepted)
+        sums["mutation_bounds"] = quota_bounds.mutation_bounds(accepted, self.buckets)
         sums["ids"] = quota_bounds.id_points(sums.pop("new_ids"), self.id_quotas)
         sums["latencies"] = row_sums.percentiles(sums.pop("responses"))
         batches, in_flight = sums.pop("batches", None), sums.pop("in_flight", None)
@@ -224,12 +231,13 @@ class RunSums:
             found = numbers_of(table[column]) * size_us // period_us
             return found.clip(0, periods - 1) * self.parts // periods
         if name == "new_ids":
-            numbers = [
-                zlib.crc32(user.encode()) for user in table["user"].fill_null("").to_pylist()
-            ]
-            return (
-                np.array(numbers, np.int64) + numbers_of(table["node"].fill_null(0))
-            ) % self.parts
+            users = _hashes_of(table["user"], {})
+            return (users + numbers_of(table["node"].fill_null(0))) % self.parts
+        if name == "accepted":
+            buckets = {
+                tenant: bucket for bucket, (names, *_) in self.buckets.items() for tenant in names
+            }
+            return _hashes_of(table["tenant"], buckets) % self.parts
         if name == "receipts":
             return numbers_of(table["log"]) % self.parts
         if name in {"sent_offsets", "ranges"}:
@@ -386,6 +394,14 @@ def _shares(source: Source, tasks: int) -> Iterator[Source]:
     for task in range(tasks):
         begin, end = (len(source.files) * number // tasks for number in (task, task + 1))
         yield Source(source.name, source.storage, source.files[begin:end])
+
+
+def _hashes_of(texts: pa.ChunkedArray, others: Mapping[str, str]) -> Integers:
+    """Return a hash of each text, or of the other text that it stands for."""
+    encoded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+    names = [others.get(name, name) or "" for name in encoded.dictionary.to_pylist()]
+    hashes = np.array([zlib.crc32(name.encode()) for name in names], np.int64)
+    return hashes[numbers_of(encoded.indices)]
 
 
 def _lists(sums: Sums) -> defaultdict[str, list[pa.Table]]:

@@ -1,14 +1,14 @@
 """Summarise a run's rows: figures, series for charts, and verdicts.
 
-Arrow adds up what needs no order of rows (`run_sums`), Spark SQL does the rest. The latency of an
-event starts at its intended time and ends with the response that completes it. An event that never
-completes counts until the end of the run: without it the percentiles would look better than they
-are.
+Arrow adds up most of it (`run_sums`); Spark SQL judges transactions and recoveries from faults. The
+latency of an event starts at its intended time and ends with the response that completes it. An
+event that never completes counts until the end of the run: without it the percentiles would look
+better than they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +29,7 @@ from loadgen.analysis import (
 )
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
-from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets, open_quota_views
+from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.transactions import (
     TRANSACTION_QUERIES,
@@ -115,11 +115,14 @@ def summarise(spark: "SparkSession", data: RunData) -> Summarised:
         "spark.sql.shuffle.partitions": str(partitions),
         **(query_settings.INTERPRETED if is_small else {}),
     }
-    with query_settings.changed(spark, settings):
-        open_views(spark, data, partitions=1 if is_small else None)
-        # Most of the time of a query over few rows is that for opening the files.
-        with _kept(spark, "results") if is_small else nullcontext():
-            return _Summary(spark, data, rows).compute()
+    with ExitStack() as stack:
+        stack.enter_context(query_settings.changed(spark, settings))
+        if queries_of(data):
+            open_views(spark, data, partitions=1 if is_small else None)
+            if is_small:
+                # Most of the time of a query over few rows is that for opening the files.
+                stack.enter_context(_kept(spark, "results"))
+        return _Summary(spark, data, rows).compute()
 
 
 def is_distributed(rows: int) -> bool:
@@ -161,11 +164,7 @@ class _Summary:
             measured_us = max(0, min(measured_us, data.ended_us))
         with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
             adding_up = pool.submit(self._sums, measured_us)
-            running = {
-                name: pool.submit(self._rows, sql_by_name[name])
-                for name in sql_by_name.keys() - set(OF_MUTATIONS)
-                if name in needed_queries(data)
-            }
+            running = {name: pool.submit(self._rows, sql) for name, sql in sql_by_name.items()}
             sums = adding_up.result()
             groups = request_groups.groups_of(sums["requests"].to_pylist())
             totals = request_groups.totals_of(groups)
@@ -173,14 +172,7 @@ class _Summary:
             if data.ended_us is not None:
                 seen = sum(sums["events_seen"]["events"].to_pylist())
                 totals["not_due"] = sum(event_counts(plan)) - seen
-            has_mutations = any(group["mutations"] for group in groups)
-            for name in OF_MUTATIONS if has_mutations else ():
-                if name in needed_queries(data):
-                    running[name] = pool.submit(self._rows, sql_by_name[name])
-            found = {
-                name: running[name].result() if name in running else [] for name in sql_by_name
-            }
-        found = {name: _in_order(name, rows) for name, rows in found.items()}
+            found = {name: query.result() for name, query in running.items()}
         found |= _rows_of(sums, plan)
         del sums
         pa.default_memory_pool().release_unused()
@@ -247,7 +239,13 @@ class _Summary:
         names = frozenset(source.name for source in sources)
         quotas = id_quotas(data.plan, data.target)
         run = run_sums.RunSums(
-            data.plan, measured_us, quotas, windows, names, counts_seen=data.ended_us is not None
+            data.plan,
+            measured_us,
+            quotas,
+            windows,
+            names,
+            counts_seen=data.ended_us is not None,
+            buckets=mutation_buckets(data.plan, data.target),
         )
         if not is_distributed(self._rows_count):
             return run_sums.here(run, sources)
@@ -270,7 +268,18 @@ def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
 
 def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
     """Return the rows of sums by name, with the names of tenants."""
-    names = ("seconds", "latencies", "heat", "lateness", "delays", "workers", "expiries", "ids")
+    names = (
+        "seconds",
+        "latencies",
+        "heat",
+        "lateness",
+        "delays",
+        "workers",
+        "expiries",
+        "ids",
+        "mutations",
+        "mutation_bounds",
+    )
     found: dict[str, Rows] = {name: _ordered(sums[name], ORDERS.get(name, ())) for name in names}
     found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
     if "end_to_end_times" in sums:
@@ -292,26 +301,18 @@ def _ordered(table: pa.Table, columns: Sequence[str]) -> Rows:
     return rows
 
 
-def _in_order(name: str, rows: Rows) -> Rows:
-    """Return the rows of a query in the order of `ORDERS`; nothing comes first, as in SQL."""
-    columns = ORDERS.get(name, ())
-    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in columns])
-
-
 def arguments_of(plan: Plan) -> dict[str, Any]:
     """Return the parameters of the queries, without those that depend on the rows."""
     tenants = plan.tenants
     return {
         "tenants": [tenant.name for tenant in tenants],
         "no_errors": list(map(int, NO_ERRORS)),
-        **quota_bounds.ARGUMENTS,
     }
 
 
 def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
-        **quota_bounds.QUERIES,
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
         **(recoveries.QUERIES if data.faults else {}),
     }
@@ -325,15 +326,7 @@ ORDERS = {
     "workers": ("worker",),
     "expiries": ("tenant",),
 }
-"""The order of the rows of a query or sum. Spark would shuffle them again to sort them."""
-OF_MUTATIONS = ("mutations", "mutation_bounds")
-"""The queries that are needed if there are mutations."""
-
-
-def needed_queries(data: RunData) -> set[str]:
-    """Return the queries whose result is not known to be empty by the plan."""
-    has_buckets = bool(mutation_buckets(data.plan, data.target))
-    return {name for name in queries_of(data) if has_buckets or name != "mutation_bounds"}
+"""The order of the rows of sums."""
 
 
 def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
@@ -348,7 +341,6 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         open_view("read_back", spark.read.schema(READ_BACK_SCHEMA).parquet(data.read_back_path))
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
-    open_quota_views(spark, data.plan, data.target)
     arguments = arguments_of(data.plan)
     if data.faults:
         recoveries.open_fault_views(spark, data.plan, data.faults, arguments)
