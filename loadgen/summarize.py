@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     storage = Storage(checked_url(options.out))
     with tempfile.TemporaryDirectory() as folder:
-        with load_session(options.master, Path(folder), environment=options.environment) as spark:
+        with load_session(options.master, Path(folder), None, options.environment) as spark:
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
             record = read_record(storage, options.run or _latest(storage))
             summarised = summary_of_run(spark, storage, record)

@@ -228,7 +228,7 @@ class _Summary:
         paths = {
             run_sums.RESULTS: data.results_path,
             run_sums.READ_BACK: data.read_back_path,
-            run_sums.RECEIPTS: data.receipts_path,
+            run_sums.RECEIPTS: data.receipts_path if measures.readings_of(data.plan) else None,
         }
         sources = [
             run_sums.source_of(name, Storage(path, data.settings))
