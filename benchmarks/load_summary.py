@@ -1,4 +1,4 @@
-"""Measure the summary of a large run: the CPU time and the memory of the JVM.
+"""Measure the summary of a large run: CPU time and memory of driver, JVM and Python workers.
 
 python -m benchmarks.load_summary [--rows N] [--run DIR] [--out DIR] [--master M]
 
@@ -10,12 +10,17 @@ stay there, and another measurement uses them again.
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +29,6 @@ import pyarrow.parquet as pq
 from msgspec import structs
 
 from benchmarks.report import print_line, progress
-from loadgen import cli
 from loadgen.analysis.read_back import RECORD as READ_BACK
 from loadgen.host_info import cpu_us_of
 from loadgen.outputs import INVALID, OK, summary_of_run
@@ -35,21 +39,20 @@ from loadgen.spark_session import jvm_pid, load_session
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD as REPORTS
 from loadgen.worker_reports import WorkerReport, write_reports
-from mock_kafka import MockKafka
 
 SMALL_RUN = ("mixed-tenants", "--with", "producer-churn", "--seed", "1")
 COPY_S = 10
 ROWS_PER_FILE = 100_000
+SAMPLE_S = 0.25
 TIMES = ("intended_us", "submitted_us", "sent_us", "response_us", "received_us")
 OFFSETS = ("base_offset", "first_offset", "next_offset", "high_watermark")
 
 
 def make_small_run(folder: str) -> None:
-    def own_broker(brokers: int, config: dict[str, str], has_admin_port: bool, /) -> MockKafka:
-        return MockKafka(brokers, config, admin_port=0 if has_admin_port else None)
-
+    # In a process for itself, since PySpark starts one JVM in a process.
+    command = [sys.executable, "-m", "mock_kafka", "load", *SMALL_RUN, "--out", folder]
     # On a busy machine the generator is late, which does not matter here.
-    if cli.main([*SMALL_RUN, "--out", folder], own_broker) not in {OK, INVALID}:
+    if subprocess.run(command, check=False).returncode not in {OK, INVALID}:
         raise SystemExit("the small run failed")
 
 
@@ -137,26 +140,93 @@ def measure(storage: Storage, master: str) -> dict[str, Any]:
     [run_id] = run_ids(storage)
     record = read_record(storage, run_id)
     with tempfile.TemporaryDirectory() as folder, load_session(master, Path(folder)) as spark:
-        pid = jvm_pid(spark)
-        began_s, began_us = time.monotonic(), cpu_us_of(pid) or 0
-        driver_s = time.process_time()
-        summary = summary_of_run(spark, storage, record).summary
-        used_us = (cpu_us_of(pid) or 0) - began_us
+        began_s = time.monotonic()
+        with ProcessTree(jvm_pid(spark)) as processes:
+            summary = summary_of_run(spark, storage, record).summary
+        cpu_s = {name: round(us / 1e6, 1) for name, us in processes.cpu_us.items()}
         figures = {
-            "jvm_cpu_s": round(used_us / 1e6, 1),
-            "driver_cpu_s": round(time.process_time() - driver_s, 1),
+            **{f"{name}_cpu_s": used_s for name, used_s in cpu_s.items()},
+            "cpu_s": round(sum(processes.cpu_us.values()) / 1e6, 1),
             "wall_s": round(time.monotonic() - began_s, 1),
-            "jvm_memory_max_mb": memory_max_mb(pid),
+            "memory_max_mb": round(processes.memory_max_bytes / 1e6),
+            **{f"{kind}_mb": round(n / 1e6) for kind, n in processes.memory_bytes.items()},
             "rows": sum(row["requests"] for row in summary["requests"]),
         }
     storage.write(json.dumps(summary, indent=1).encode(), "summary.json")
     return figures
 
 
-def memory_max_mb(pid: int | None) -> int:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
-    return round(int(line.split()[1]) * 1024 / 1e6)
+class ProcessTree:
+    """What the driver, its JVM and the Python workers of it use within the block.
+
+    Attributes:
+        cpu_us: CPU time by `driver`, `jvm` and `python`, also of workers that have ended if they
+            ran for longer than a sample.
+        memory_max_bytes: the largest sum of their memory in any sample; what several share counts
+            once.
+        memory_bytes: that of each kind of process at that time.
+    """
+
+    def __init__(self, jvm: int | None) -> None:
+        assert jvm is not None, "the benchmark has started it"
+        self.cpu_us: Counter[str] = Counter()
+        self.memory_bytes: Counter[str] = Counter()
+        self._jvm, self._is_over = jvm, threading.Event()
+        self._first_us: dict[int, int] = {}
+        self._last_us: dict[int, int] = {}
+        self._thread = threading.Thread(target=self._sample_all)
+
+    def __enter__(self) -> Self:
+        self._sample()
+        self._first_us = dict(self._last_us)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._sample()
+        for pid, used_us in self._last_us.items():
+            self.cpu_us[self._kind(pid)] += used_us - self._first_us.get(pid, 0)
+
+    @property
+    def memory_max_bytes(self) -> int:
+        return self.memory_bytes.total()
+
+    def _kind(self, pid: int) -> str:
+        return {os.getpid(): "driver", self._jvm: "jvm"}.get(pid, "python")
+
+    def _sample_all(self) -> None:
+        while not self._is_over.wait(SAMPLE_S):
+            self._sample()
+
+    def _sample(self) -> None:
+        memory_bytes: Counter[str] = Counter()
+        for pid in [os.getpid(), self._jvm, *_descendants(self._jvm)]:
+            used_us = cpu_us_of(pid)
+            if used_us is not None:
+                self._last_us[pid] = used_us
+                memory_bytes[self._kind(pid)] += _memory_bytes(pid)
+        if memory_bytes.total() > self.memory_bytes.total():
+            self.memory_bytes = memory_bytes
+
+
+def _memory_bytes(pid: int) -> int:
+    """Return the resident memory of a process, with its share of what it shares."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    with suppress(OSError):
+        for path in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, path.read_text(encoding="ascii").split()):
+                found += [child, *_descendants(child)]
+    return found
 
 
 def main() -> None:

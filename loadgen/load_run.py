@@ -41,7 +41,6 @@ from loadgen.session_start import SessionStart
 from loadgen.spark_connect import cancel_jobs
 from loadgen.spark_session import (
     driver_host,
-    end_python_jobs,
     first_line,
     is_local_session,
     jvm_pid,
@@ -199,10 +198,8 @@ def run_plan(
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
-            if ends_session:
-                end_python_jobs(spark)
             with phases.measured("summary"):
-                summarised = summary_of_run(spark, storage, record)
+                summarised = summary_of_run(spark, storage, record, ends_session=ends_session)
             if live is not None:
                 live.finish(summarised.summary)
             start.close()

@@ -88,12 +88,7 @@ def add_target_options(
     )
     parser.set_defaults(live_port=None, live_host="127.0.0.1")
     parser.add_argument("--master", default=MASTER, help="Spark master (default: %(default)s)")
-    parser.add_argument(
-        "--environment",
-        type=_archive,
-        metavar="FILE.tar.gz",
-        help="archive of `mock-kafka load pack`, for a cluster whose workers have only Python",
-    )
+    add_environment(parser)
     parser.add_argument(
         "--workers", type=int, help="number of sending tasks (default: one per local slot)"
     )
@@ -104,6 +99,16 @@ def add_target_options(
         required=True,
         metavar="DIR",
         help="output directory, or file://, s3a:// or hdfs:// URL of one",
+    )
+
+
+def add_environment(parser: argparse.ArgumentParser) -> None:
+    """Add what brings this program to the workers of a cluster."""
+    parser.add_argument(
+        "--environment",
+        type=_archive,
+        metavar="FILE.tar.gz",
+        help="archive of `mock-kafka load pack`, for a cluster whose workers have only Python",
     )
 
 

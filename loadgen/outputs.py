@@ -21,6 +21,7 @@ from loadgen.plan.redaction import without_passwords
 from loadgen.receipts import RECEIPTS
 from loadgen.rows import RESULTS
 from loadgen.run_record import STARTED_FORMAT, RunRecord
+from loadgen.spark_session import end_python_jobs
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD, ended_us, missing_in, read_reports, rows_in, summary_of
 
@@ -33,18 +34,27 @@ OK, FAILED, INVALID = 0, 1, 3
 BENCHMARK_FILE = "openmessaging.json"
 
 
-def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -> "Summarised":
+def summary_of_run(
+    spark: "SparkSession", storage: Storage, record: RunRecord, *, ends_session: bool = False
+) -> "Summarised":
     """Return the content of `summary.json` for a run whose rows are in the storage, and histograms.
 
-    It names what is missing. A record that the plan does not keep is removed.
+    It names what is missing. A record that the plan does not keep is removed. `ends_session` says
+    that nothing follows in the session.
     """
-    from loadgen.analysis.summary import RunData, summarise  # noqa: PLC0415 - imports Spark
+    from loadgen.analysis.summary import (  # noqa: PLC0415 - slow to import
+        RunData,
+        is_distributed,
+        summarise,
+    )
 
     plan = record.plan
     reports = read_reports(storage, record.folder(RECORD))
     missing = missing_in(reports, record.workers)
     reasons = [*record.reasons, *missing]
     end_us = ended_us(reports) or 0
+    rows = rows_in(reports, record.workers)
+    uses_python = rows is None or is_distributed(rows)
     read_back_path = storage.of(*record.folder("read-back")) if record.has_read_back else None
     has_receipts = storage.has(*record.folder(RECEIPTS))
     data = RunData(
@@ -55,11 +65,17 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         end_us if reasons else None,
         record.shadow_report,
         record.offsets,
-        rows_in(reports, record.workers),
+        rows,
         storage.of(*record.folder(RECEIPTS)) if has_receipts else None,
         read_rows(storage, record.folder(FAULTS)),
+        storage.settings,
     )
+    # The end of the jobs in Python takes a second, which passes beside the summary if it has none.
+    if ends_session and not uses_python:
+        end_python_jobs(spark)
     summarised = summarise(spark, data)
+    if ends_session and uses_python:
+        end_python_jobs(spark)
     summary = summarised.summary
     by_worker = summary_of(reports)
     summary["workers"] = [row | by_worker.get(row["worker"], {}) for row in summary["workers"]]

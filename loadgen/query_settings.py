@@ -14,6 +14,9 @@ INTERPRETED = {
 }
 """For few rows: compiling and adapting a query takes longer than running it."""
 
+LARGE_VALUES = {"spark.sql.execution.arrow.maxRecordsPerBatch": "8"}
+"""For rows of megabytes, which Python gets in batches."""
+
 
 @contextmanager
 def changed(spark: "SparkSession", settings: Mapping[str, str]) -> Iterator[None]:

@@ -165,6 +165,59 @@ class Storage:
             # Few batches are read ahead: memory does not depend on the number of rows.
             yield from rows.to_batches(list(columns), batch_readahead=2, fragment_readahead=1)
 
+    def parquet_files(self) -> list[str]:
+        """Return the names of the Parquet files in this folder.
+
+        If this is the path of a file, that has the empty text as its name.
+
+        Raises:
+            StorageError: there is neither, or the folder cannot be read.
+        """
+        from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - slow to import
+
+        with self._one_line("read"):
+            filesystem, path = self._found()
+            path = path.rstrip("/")
+            itself = filesystem.get_file_info(path)
+            if itself.type == FileType.File:
+                return [""]
+            found = filesystem.get_file_info(FileSelector(path))
+            # Spark ignores the same names.
+            return [
+                info.base_name
+                for info in found
+                if info.type == FileType.File and not info.base_name.startswith(("_", "."))
+            ]
+
+    def tables(self, names: Sequence[str], columns: Sequence[str], rows_max: int) -> Iterator[Any]:
+        """Yield the rows of Parquet files in this folder as Arrow tables.
+
+        The tables have about `rows_max` rows, whatever the files have, and texts without
+        dictionaries.
+
+        Raises:
+            StorageError: a file cannot be read, or lacks a column.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - slow to import
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+        batches: list[Any] = []
+        for name in names:
+            with self._one_line("read", name):
+                filesystem, path = self._found(*([name] if name else ()))
+                with filesystem.open_input_file(path.rstrip("/")) as file:
+                    # Other tasks need the other cores.
+                    found = ParquetFile(file).iter_batches(
+                        rows_max, columns=list(columns), use_threads=False
+                    )
+                    for batch in found:
+                        batches.append(_plain(batch))
+                        if sum(map(len, batches)) >= rows_max:
+                            yield pa.Table.from_batches(batches)
+                            batches = []
+        if batches:
+            yield pa.Table.from_batches(batches)
+
     def has(self, *names: str) -> bool:
         """Return whether there is such a file or folder.
 
@@ -196,6 +249,17 @@ class Storage:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             line = (str(reason).strip().splitlines() or [type(error).__name__])[0]
             raise StorageError(f"cannot {action} {self.of(*names)}: {line}") from error
+
+
+def _plain(batch: Any) -> Any:
+    """Return a batch with texts instead of dictionaries, which differ from file to file."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
+
+    fields = [
+        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
+        for field in batch.schema
+    ]
+    return batch.cast(pa.schema(fields))
 
 
 def settings_of(configuration: Mapping[str, str]) -> dict[str, str]:

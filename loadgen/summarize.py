@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from loadgen.options import add_environment
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
 from loadgen.run_record import read_record, run_ids
 from loadgen.spark_session import load_session, spark_settings
@@ -19,12 +20,13 @@ def main(arguments: Sequence[str]) -> int:
 
     Raises:
         StorageError: there is no such run, or its files cannot be read or written.
+        PackError: there is no such archive.
         SessionError: Spark does not start.
     """
     options = _parser().parse_args(arguments)
     storage = Storage(checked_url(options.out))
     with tempfile.TemporaryDirectory() as folder:
-        with load_session(options.master, Path(folder)) as spark:
+        with load_session(options.master, Path(folder), None, options.environment) as spark:
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
             record = read_record(storage, options.run or _latest(storage))
             summarised = summary_of_run(spark, storage, record)
@@ -53,4 +55,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("out", metavar="DIR", help="the --out of the run")
     parser.add_argument("--run", metavar="ID", help="by default the run that started last")
     parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    add_environment(parser)
     return parser

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from client.resources import Address
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
-from loadgen.analysis.recoveries import queries_of
+from loadgen.analysis.recoveries import QUERIES
 from loadgen.analysis.summary import RunData, arguments_of, open_views
 from loadgen.fault_rows import FaultRow
 from loadgen.plan.faults import Fault
@@ -29,10 +29,6 @@ its end to the first one (`first_us`), the longest time without one (`gap_us`), 
 For each fault and tenant: the time from the end of the fault to the first tenth of a second from
 which on one second has 90 % of the acknowledgements of a second before the fault, and no error. The
 window adds up ten cells. A tenant that does not recover has no row.""",
-    "fault_batches": """\
-For each fault and tenant: the acknowledged batches of the events that were in flight between the
-beginning of the fault and the next one, how many of them are not in the topics, and how many are
-there again.""",
 }
 RUN_WORDS = (
     "The result for a run of 12 s with 10 requests per second and a fault from 5 s to 7 s, in"
@@ -71,10 +67,7 @@ def results_of(spark: "SparkSession", folder: Path) -> dict[str, str]:
     data = RunData(_PLAN, target, paths["results"], paths["read-back"], faults=[_CARRIED_OUT])
     open_views(spark, data, partitions=1)
     arguments = {**arguments_of(_PLAN), "end_us": 12 * _SECOND}
-    return {
-        name: _table(spark.sql(sql, arguments).collect())
-        for name, sql in queries_of(has_read_back=True).items()
-    }
+    return {name: _table(spark.sql(sql, arguments).collect()) for name, sql in QUERIES.items()}
 
 
 def _row(index: int) -> dict[str, Any]:

@@ -5,15 +5,13 @@ python -m scripts.load_query_plans
 
 import re
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.resources import Address
-from loadgen.analysis import queries
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
+from loadgen.analysis.run_sums import READ_BACK, RECEIPTS, RESULTS, RunSums, job, source_of
 from loadgen.analysis.summary import (
-    LATENCY_BINS,
     RunData,
     arguments_of,
     open_views,
@@ -25,10 +23,11 @@ from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
 from loadgen.spark_session import load_session
+from loadgen.storage import Storage
 from scripts.fault_query_results import RUN_WORDS, WORDS, results_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 TARGET = Path(__file__).parents[1] / "docs" / "load-queries.md"
 _HEAD = """\
@@ -37,21 +36,26 @@ _HEAD = """\
 *The plan of Spark for each query of [the summary](load.md#checks), from the leaves up: `python -m
 scripts.load_query_plans` writes this page.*
 
-`Exchange` is a shuffle; the window functions and the `DISTINCT`s need one each. Nothing but the
-result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, point
-of a chart, or bin of a percentile. `latency_bins` is no query: Spark keeps its rows, in memory or
-on disk, and the three queries that show an `InMemoryRelation` read them.
+Arrow adds up most of the summary, in the job `sums`
+([ADR 54](adr/0054-arrow-adds-up-the-summary.md)); fewer than 300,000 rows need no job for that.
+Spark SQL does the rest: what needs the rows in order, or a join. `Exchange` is a shuffle; each
+window function and each `DISTINCT` needs one. Nothing but results go to the driver: one row per
+tenant, user, second, cell of the heat map or point of a chart, and bins of percentiles.
 
 ## Try it
 
 ```console
-$ .venv/bin/python -c 'from loadgen.analysis import queries; print(queries.LATENCIES)'
+$ .venv/bin/python -c 'from loadgen.analysis import transactions; print(transactions.CONSUMED)'
 ...
-    SELECT second, element_at(:tenants, number) AS tenant,
+    WITH consumed AS (
 ...
-    GROUP BY second, number
+    FROM consumed FULL OUTER JOIN produced USING (tenant, partition, offset) GROUP BY tenant
 ```
 """
+_SUMS_WORDS = """\
+The first branch reads requests and what was read back: `of_files` reduces the rows of some files to
+sums, and cuts these into parts. The second one reads receipts, and brings them together by log
+first. Each row has sums of one part, as a stream of Arrow; `of_parts` merges them."""
 _PLAN_NAMES = ("faults", "mixed-tenants", "exactly-once")
 _FAULT = FaultRow(0, "f", "rule", 5_000_000, begun_us=5_000_000, ended_us=7_000_000)
 _CONFIG = {
@@ -75,23 +79,28 @@ def render(spark: "SparkSession", folder: Path) -> str:
         plan = load_plan(name)
         faults = [_FAULT] if plan.faults else []
         data = RunData(plan, target, results, read_back, receipts_path=receipts, faults=faults)
-        arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
-        spark.sql(queries.LATENCY_BINS, arguments).createOrReplaceTempView(LATENCY_BINS)
-        for query, sql in {LATENCY_BINS: queries.LATENCY_BINS, **queries_of(data)}.items():
-            if query != LATENCY_BINS:
-                spark.catalog.cacheTable(LATENCY_BINS)
-            execution = spark.sql(sql, arguments)._jdf.queryExecution()  # noqa: SLF001
-            sections[query] = _normal(execution.executedPlan().toString(), folder)
-        spark.catalog.uncacheTable(LATENCY_BINS)
+        for query, sql in queries_of(data).items():
+            frame = spark.sql(sql, arguments_of(plan))
+            sections[query] = _plan_of(frame, folder)
+    sums = RunSums(plan, 1_000_000, {})
+    paths = {RESULTS: results, READ_BACK: read_back, RECEIPTS: receipts}
+    sources = [source_of(name, Storage(path)) for name, path in paths.items()]
+    sections = {"sums": _plan_of(job(spark, sums, sources, 1_000_000), folder), **sections}
     results_of_faults = results_of(spark, folder / "small")
     text = ""
     for name, plan_text in sections.items():
-        words = f"{WORDS[name]}\n\n" if name in WORDS else ""
+        words_of = {**WORDS, "sums": _SUMS_WORDS}
+        words = f"{words_of[name]}\n\n" if name in words_of else ""
         text += f"\n## {name}\n\n{words}```\n{plan_text}\n```\n"
         if name in results_of_faults:
             text += f"\n{RUN_WORDS}\n\n{results_of_faults[name]}\n"
     return _HEAD + text
+
+
+def _plan_of(frame: "DataFrame", folder: Path) -> str:
+    execution = frame._jdf.queryExecution()  # noqa: SLF001
+    return _normal(execution.executedPlan().toString(), folder)
 
 
 def _normal(plan: str, folder: Path) -> str:
@@ -99,19 +108,8 @@ def _normal(plan: str, folder: Path) -> str:
     plan = re.sub(r"#\d+L?", "", plan)
     plan = plan.replace(f"file:{folder}", "file:").replace(str(folder), "")
     plan = re.sub(r"\[plan_id=\d+\]|, plan_id=\d+", "", plan)
-    lines = [line.rstrip() for line in _without_kept(plan.strip().splitlines())]
+    lines = [line.rstrip() for line in plan.strip().splitlines()]
     return "\n".join(line if len(line) <= _LINE_MAX else f"{line[:_LINE_MAX]}..." for line in lines)
-
-
-def _without_kept(lines: list[str]) -> Iterator[str]:
-    """Leave out how rows that Spark keeps are computed, which is a section."""
-    inside: int | None = None
-    for line in lines:
-        indentation = len(line) - len(line.lstrip(" :+-"))
-        if inside is not None and indentation > inside:
-            continue
-        inside = indentation if "InMemoryRelation" in line else None
-        yield line
 
 
 _LINE_MAX = 150

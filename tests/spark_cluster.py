@@ -15,6 +15,14 @@ import pytest
 from tests.free_ports import free_port_run
 
 START_TIMEOUT_S = 180  # of a busy machine
+SUMMARIZE_IN_A_JOB = """\
+import sys
+from loadgen import summarize
+from loadgen.analysis import summary
+summary.DISTRIBUTED_ROWS_MIN = 1
+sys.exit(summarize.main(sys.argv[1:]))
+"""
+"""What `mock-kafka load summarize` does with many rows, for a few."""
 SPARK_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 # JVMs that start quickly: six of them share what cores there are.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

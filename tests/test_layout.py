@@ -70,7 +70,6 @@ DECLARATIONS = {
     "client/producer/transactional_offsets.py",
     "client/resources.py",
     "atlas/queries.py",
-    "loadgen/analysis/queries.py",
     "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",

@@ -9,6 +9,10 @@ from itertools import accumulate
 from math import ceil
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
+from loadgen.analysis.arrow_queries import numbers_of, spans_of
 from loadgen.analysis.checks import Verdict
 from loadgen.plan.pauses import Pause
 from loadgen.plan.plan import Plan, Tenant
@@ -21,37 +25,8 @@ POINTS_MAX = 1_000
 BEFORE_S = 1.0
 """The time before a pause in which the usual lag is measured: earlier the group may have joined."""
 
+_NOWHERE = -1
 Rows = list[dict[str, Any]]
-
-# A change of the lag in each cell of time; a partition without a row in a cell changes nothing.
-LAGS = """
-    SELECT element_at(CAST(:read_groups AS ARRAY<STRING>), CAST(shiftright(log, 32) AS INT))
-               AS group_id, cell, sum(change) AS change,
-           sum(received) AS received, sum(produced) AS produced
-    FROM (SELECT *, lag_after - coalesce(lag(lag_after) OVER in_order, 0) AS change
-          FROM (SELECT log, cell, received, produced,
-                       greatest(0, max(end_offset) OVER so_far
-                                   - coalesce(max(position) OVER so_far,
-                                              min(first_offset) OVER of_log)) AS lag_after
-                FROM (SELECT log, cell, max(end_offset) AS end_offset, max(position) AS position,
-                             min(first_offset) AS first_offset, sum(received) AS received,
-                             sum(produced) AS produced
-                      FROM (SELECT log, floor(response_us / :lag_cell_us) AS cell,
-                                   base_offset + records AS end_offset,
-                                   CAST(NULL AS BIGINT) AS position, base_offset AS first_offset,
-                                   0 AS received, records AS produced
-                            FROM stored_once
-                            UNION ALL
-                            SELECT log, floor(received_us / :lag_cell_us),
-                                   greatest(high_watermark, next_offset), next_offset, offset,
-                                   next_offset - offset, 0
-                            FROM received)
-                      GROUP BY log, cell)
-                WINDOW so_far AS (PARTITION BY log ORDER BY cell
-                                  ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-                       of_log AS (PARTITION BY log))
-          WINDOW in_order AS (PARTITION BY log ORDER BY cell))
-    GROUP BY group_id, cell"""
 
 
 class Cell(NamedTuple):
@@ -68,8 +43,36 @@ def lag_cell_us(plan: Plan) -> int:
     return max(CELL_US, ceil(plan.duration_s * 1e6 / CELLS_MAX))
 
 
+def lag_rows(cells: pa.Table, groups: Sequence[str]) -> Rows:
+    """Return a row for each group and cell in which the lag of one of its logs changes.
+
+    `cells` are the rows of `received_batches.LAG_CELLS`; `groups` are those of the logs.
+    """
+    table = cells.sort_by([("log", "ascending"), ("cell", "ascending")])
+    logs, at = (numbers_of(table[name]) for name in ("log", "cell"))
+    ends, positions, firsts, received, produced = (
+        numbers_of(table[name].fill_null(_NOWHERE)) for name in table.column_names[2:]
+    )
+    change = np.zeros(len(logs), np.int64)
+    for start, end in spans_of([logs]):
+        position = np.maximum.accumulate(positions[start:end])
+        position[position == _NOWHERE] = firsts[start:end].min()
+        lag = np.maximum(0, np.maximum.accumulate(ends[start:end]) - position)
+        change[start:end] = np.diff(lag, prepend=0)
+    names = pa.array(groups, pa.string()).take(pa.array((logs >> 32) - 1))
+    changes = {"change": change, "received": received, "produced": produced}
+    found = pa.table({"group_id": names, "cell": at, **changes})
+    sums = found.group_by(["group_id", "cell"], use_threads=False).aggregate(
+        [(name, "sum") for name in changes]
+    )
+    rows: Rows = sums.rename_columns(
+        [name.removesuffix("_sum") for name in sums.column_names]
+    ).to_pylist()
+    return rows
+
+
 def cells_of(rows: Rows, plan: Plan) -> dict[str, list[Cell]]:
-    """Return the cells of each group in the order of time, from the rows of `LAGS`."""
+    """Return the cells of each group in the order of time, from the rows of `lag_rows`."""
     by_group: dict[str, dict[int, dict[str, Any]]] = {}
     for row in rows:
         by_group.setdefault(row["group_id"], {})[row["cell"]] = row

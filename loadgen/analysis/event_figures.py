@@ -1,4 +1,4 @@
-"""What follows from times in bins: the rows of `measures.MEASURED` and queries of `queries`."""
+"""What follows from times in bins, which `row_sums` counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ LATENESS_SHARES = (0.5, 0.99)
 def tenants_of(rows: Rows) -> Rows:
     """Return the events of each tenant and the percentiles of their latencies.
 
-    `rows` are those of `measures.MEASURED`.
+    `rows` are those of `row_sums.measured_rows`.
     """
     by_tenant: dict[str, Rows] = {}
     for row in rows:
@@ -34,9 +34,7 @@ def _named(percentiles_us: Sequence[float] | None) -> dict[str, float | None]:
 
 def _tenant(name: str, rows: Rows) -> dict[str, Any]:
     longest_us = max(row["max_us"] for row in rows)
-    latencies = Latencies(
-        pair for row in rows for pair in zip(row["bins"], row["counts"], strict=True)
-    )
+    latencies = Latencies(pair for row in rows for pair in row["times"].counts.items())
     percentiles_us = latencies.percentiles_us(PERCENTILES, longest_us)
     return {
         "tenant": name,
@@ -66,11 +64,14 @@ def latencies_of(rows: Rows) -> Rows:
     ]
 
 
-def lateness_of(rows: Rows) -> dict[str, list[float] | None]:
+def lateness_of(lateness: Rows, delays: Rows) -> dict[str, list[float] | None]:
     """Return the median and the p99 of how late events were submitted, and first sent."""
 
-    def percentiles_us(name: str) -> list[float] | None:
+    def percentiles_us(rows: Rows, name: str) -> list[float] | None:
         bins = ((row[name], row["events"]) for row in rows if row[name] is not None)
         return Latencies(bins).percentiles_us(LATENESS_SHARES)
 
-    return {"lateness_us": percentiles_us("lateness_bin"), "sent_us": percentiles_us("sent_bin")}
+    return {
+        "lateness_us": percentiles_us(lateness, "lateness_bin"),
+        "sent_us": percentiles_us(delays, "sent_bin"),
+    }

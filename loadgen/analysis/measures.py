@@ -9,14 +9,10 @@ know the offset of a batch, and members the ranges of offsets that they have rec
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from loadgen.analysis.latencies import Latencies, time_of
-from loadgen.analysis.local_rows import open_rows
+from loadgen.analysis.latencies import BinCounts, Latencies, time_of
 from loadgen.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END = (
     "response",
@@ -25,7 +21,7 @@ RESPONSE, PUBLISH, PUBLISH_DELAY, END_TO_END = (
     "end_to_end",
 )
 OF_EVENTS = (RESPONSE, PUBLISH, PUBLISH_DELAY)
-"""The measures of `queries.LATENCY_BINS`, from its number 1 on."""
+"""The measures of events, which `row_sums` counts."""
 MEASURES = (*OF_EVENTS, END_TO_END)
 LABELS = {
     RESPONSE: "response",
@@ -49,71 +45,6 @@ PERIODS_MAX = 720
 
 Rows = list[dict[str, Any]]
 
-# The bin of a time is as in `queries`. A row has the bins of one tenant, measure and period.
-MEASURED = """
-    SELECT element_at(:tenants, number) AS tenant, element_at(:measures, measure) AS measure,
-           period, collect_list(bin) AS bins, collect_list(events) AS counts,
-           sum(completed) AS completed, max(max_us) AS max_us, sum(sum_us) AS sum_us
-    FROM (SELECT number, measure, bin,
-                 CAST(if(measure = 1, floor(slot * 1e6 / :period_us), slot) AS INT) AS period,
-                 sum(events) AS events, sum(completed) AS completed, max(max_us) AS max_us,
-                 sum(sum_us) AS sum_us
-          FROM latency_bins GROUP BY ALL)
-    GROUP BY number, measure, period"""
-# Batches and ranges of offsets in one order: the last range that begins at a batch or before it has
-# received the batch, unless it ends before. No range has an offset of another (`received`).
-END_TO_ENDS = """
-    SELECT element_at(:tenants, number) AS tenant,
-           element_at(CAST(:read_groups AS ARRAY<STRING>), reading) AS group_id,
-           period, collect_list(bin) AS bins, collect_list(events) AS counts,
-           sum(received) AS received, max(max_us) AS max_us, sum(sum_us) AS sum_us
-    FROM (SELECT number, reading, period,
-                 if(time_us < 1, 0, CAST(floor(ln(time_us) / :ln_growth) AS INT)) AS bin,
-                 count(*) AS events, count(received_us) AS received, max(time_us) AS max_us,
-                 sum(time_us) AS sum_us
-          FROM (SELECT number, CAST(shiftright(log, 32) AS INT) AS reading,
-                       CAST(floor(intended_us / :period_us) AS INT) AS period,
-                       received_us, coalesce(received_us, :end_us) - intended_us AS time_us
-                FROM (SELECT number, log, intended_us,
-                             CASE WHEN next_offset > offset THEN received_us END AS received_us
-                      FROM (SELECT number, log, intended_us, offset,
-                                   last_value(received_us) IGNORE NULLS OVER so_far AS received_us,
-                                   last_value(next_offset) IGNORE NULLS OVER so_far AS next_offset
-                            FROM batches_and_ranges
-                            WINDOW so_far AS (PARTITION BY log
-                                              ORDER BY offset, intended_us NULLS FIRST
-                                              ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))
-                      WHERE intended_us IS NOT NULL))
-          GROUP BY ALL)
-    GROUP BY number, group_id, period"""
-# A log is a partition as one group reads it: a number for group and topic, and that of the
-# partition. Spark sorts by numbers more cheaply than by texts.
-VIEWS = {
-    # What a group had received before, perhaps by a member that lost the partition, is left out.
-    "received": """
-        SELECT log, received_us, high_watermark, offset, next_offset
-        FROM (SELECT log, received_us, high_watermark, next_offset,
-                     greatest(first_offset, coalesce(max(next_offset) OVER (
-                         PARTITION BY log ORDER BY received_us, next_offset
-                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS offset
-              FROM (SELECT *, shiftleft(CAST(reading AS BIGINT), 32) + partition AS log
-                    FROM receipts JOIN readers ON receipts.tenant = readers.reader))
-        WHERE offset < next_offset""",
-    "stored_once": """
-        SELECT shiftleft(CAST(reading AS BIGINT), 32) + partition AS log, tenant, event_id,
-               intended_us, response_us, base_offset, records
-        FROM results JOIN (SELECT DISTINCT reading, topic FROM readers) AS read
-                     ON results.topic = read.topic
-        WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46) AND kind = 'new'
-              AND base_offset IS NOT NULL""",
-    "batches_and_ranges": """
-        SELECT CAST(array_position(:tenants, tenant) AS INT) AS number, log, base_offset AS offset,
-               intended_us, CAST(NULL AS BIGINT) AS received_us, CAST(NULL AS BIGINT) AS next_offset
-        FROM stored_once WHERE intended_us >= 0 AND event_id >= 0
-        UNION ALL
-        SELECT NULL, log, offset, NULL, received_us, next_offset FROM received""",
-}
-
 
 def readings_of(plan: Plan) -> list[tuple[str, str]]:
     """Return each group and topic that it reads, in the order of their numbers from 1 on."""
@@ -123,20 +54,6 @@ def readings_of(plan: Plan) -> list[tuple[str, str]]:
 def period_s_of(plan: Plan) -> int:
     """Return the length of a run's periods."""
     return PERIOD_S * max(1, ceil(plan.duration_s / (PERIOD_S * PERIODS_MAX)))
-
-
-def open_receipt_views(spark: "SparkSession", plan: Plan) -> None:
-    """Open the views of `VIEWS`, over those of results and receipts."""
-    readings = readings_of(plan)
-    readers = [
-        (tenant.name, tenant.topic, readings.index((tenant.group, tenant.topic)) + 1)
-        for tenant in plan.tenants
-        if tenant.is_received
-    ]
-    open_rows(spark, "readers", "reader string, topic string, reading int", readers)
-    arguments = {"tenants": [tenant.name for tenant in plan.tenants]}
-    for name, sql in VIEWS.items():
-        spark.sql(sql, arguments).createOrReplaceTempView(name)
 
 
 @dataclass(slots=True)
@@ -158,7 +75,7 @@ class Measured:
 class Times:
     """Times in bins, with what bins do not keep."""
 
-    latencies: Latencies = field(default_factory=Latencies)
+    latencies: Latencies | BinCounts = field(default_factory=Latencies)
     max_us: int = 0
     sum_us: int = 0
     received: int | None = None
@@ -195,10 +112,10 @@ class Times:
 
 def summed(parts: Iterable[Times]) -> Times:
     """Return several times together."""
-    found = Times()
-    for part in parts:
-        found.latencies.counts.update(part.latencies.counts)
-        found.max_us = max(found.max_us, part.max_us)
+    found = Times(latencies := Latencies())
+    for number, part in enumerate(parts):
+        latencies.counts.update(part.latencies.counts)
+        found.max_us = max(found.max_us, part.max_us) if number else part.max_us
         found.sum_us += part.sum_us
         if part.received is not None:
             found.received = (found.received or 0) + part.received
@@ -206,17 +123,14 @@ def summed(parts: Iterable[Times]) -> Times:
 
 
 def measured_of(rows: Rows, end_to_ends: Rows, plan: Plan) -> list[Measured]:
-    """Return what the rows of `MEASURED` and `END_TO_ENDS` say, in the order of the plan."""
+    """Return what the rows of `row_sums.MEASURED` and those end to end say, as the plan is."""
     found: dict[tuple[str, str, str], Measured] = {}
     for row in [*rows, *({**row, "measure": END_TO_END} for row in end_to_ends)]:
         key = row["tenant"], row["measure"], row.get("group_id", "")
         measured = found.setdefault(key, Measured(*key))
-        measured.periods[row["period"]] = Times(
-            Latencies(zip(row["bins"], row["counts"], strict=True)),
-            row["max_us"],
-            row["sum_us"],
-            row.get("received"),
-        )
+        times = Times(row["times"], row["max_us"], row["sum_us"], row.get("received"))
+        others = measured.periods.get(row["period"])
+        measured.periods[row["period"]] = times if others is None else summed([others, times])
     places = {tenant.name: place for place, tenant in enumerate(plan.tenants)}
     order = sorted(found, key=lambda key: (places[key[0]], MEASURES.index(key[1]), key[2]))
     return [found[key] for key in order]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from loadgen.analysis.checks import Judgement, Verdict
 from loadgen.analysis.local_rows import open_rows
-from loadgen.analysis.queries import BATCHES_OF_EVENTS
 from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan import Plan
 
@@ -70,23 +69,8 @@ RECOVERIES = f"""
     WHERE acknowledged_s >= {SHARE} * rate AND errors_s = 0
           AND over_us + (cell + 10) * {CELL_US} <= until_us
     GROUP BY fault, tenant"""  # noqa: S608 - made of constants
-FAULT_BATCHES = f"""
-    SELECT fault, element_at(:tenants, number) AS tenant, sum(acknowledged) AS acknowledged,
-           sum(missing) AS missing, sum(times - firsts) AS repeated
-    FROM ({BATCHES_OF_EVENTS})
-    JOIN (SELECT DISTINCT fault, event_id AS of_event
-          FROM results JOIN (SELECT fault, tenant AS of, begun_us, until_us FROM fault_windows)
-               ON of = tenant AND sent_us < until_us
-                  AND coalesce(response_us, until_us) >= begun_us
-          WHERE event_id >= 0)
-    ON event_id = of_event
-    WHERE number > 0 GROUP BY fault, number"""  # noqa: S608 - made of constants
-
-
-def queries_of(*, has_read_back: bool) -> dict[str, str]:
-    """Return the queries of a run with faults by name, over the views of `open_fault_views`."""
-    found = {"fault_gaps": FAULT_GAPS, "recoveries": RECOVERIES}
-    return {**found, "fault_batches": FAULT_BATCHES} if has_read_back else found
+QUERIES = {"fault_gaps": FAULT_GAPS, "recoveries": RECOVERIES}
+"""The queries of a run with faults, over the views of `open_fault_views`."""
 
 
 def open_fault_views(
@@ -148,7 +132,7 @@ def over_us_of(row: FaultRow, end_us: int) -> int:
 def recoveries_of(plan: Plan, faults: Sequence[FaultRow], found: Mapping[str, Rows]) -> Rows:
     """Return a row for each fault and tenant, with times in µs and rates per second.
 
-    `found` has the rows of the queries of `queries_of`.
+    `found` has the rows of QUERIES.
     """
     if not faults:
         return []
@@ -177,7 +161,7 @@ def verdicts_of(plan: Plan, faults: Sequence[FaultRow], found: Mapping[str, Rows
     """Return a verdict for each fault with an expectation and each tenant that it could meet.
 
     Another one about each fault says whether what was acknowledged is stored, if that was read
-    back. `found` has the rows of the queries of `queries_of`.
+    back. `found` has the rows of QUERIES, and those of the batches as `fault_batches`.
     """
     rows = recoveries_of(plan, faults, found)
     return [

@@ -1,4 +1,7 @@
-"""What follows from the rows of `queries.REQUESTS`: a group is a kind of request and outcome."""
+"""What follows from the sums of requests: a group is a kind of request and outcome.
+
+The sums are `requests` of `row_sums.of_rows`.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,16 +1,19 @@
-"""Summarise a run's rows with Spark SQL: figures, series for charts, and verdicts.
+"""Summarise a run's rows: figures, series for charts, and verdicts.
 
-The latency of an event starts at its intended time and ends with the response that completes it. An
+Arrow adds up most of it (`run_sums`); Spark SQL judges transactions and recoveries from faults. The
+latency of an event starts at its intended time and ends with the response that completes it. An
 event that never completes counts until the end of the run: without it the percentiles would look
 better than they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
 
 from loadgen import query_settings
 from loadgen.analysis import (
@@ -18,14 +21,15 @@ from loadgen.analysis import (
     checks,
     event_figures,
     measures,
-    queries,
     quota_bounds,
     recoveries,
     request_groups,
+    row_sums,
+    run_sums,
 )
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
-from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets, open_quota_views
+from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.transactions import (
     TRANSACTION_QUERIES,
@@ -35,35 +39,27 @@ from loadgen.analysis.transactions import (
 from loadgen.analysis.verdicts import (
     error_label,
     lateness_verdict,
-    main_api,
     request_verdicts,
     stored_verdicts,
 )
-from loadgen.expected_answers import ACKNOWLEDGED, NO_ERRORS
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.fault_rows import FaultRow
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
-from loadgen.receipts import SCHEMA as RECEIPTS_SCHEMA
 from loadgen.rows import SCHEMA
-from protocol.errors import RETRIABLE_ERRORS, ErrorCode
+from loadgen.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MAYBE_STORED = {*ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
-"""The errors of a batch that the broker may have stored all the same."""
-HEAT_CELLS = 60
 _CONCURRENT_QUERIES = 4
 """A query of a small run uses one core."""
-COMPILED_ROWS_MIN = 300_000
+DISTRIBUTED_ROWS_MIN = 300_000
 """Below this number of rows, compiling or distributing a query takes longer than running it."""
 ROWS_PER_PARTITION = 250_000
 """Two tasks with so many events, and what is known of them, fit into a gigabyte."""
 SHUFFLE_PARTITIONS_MIN = 2
-LATENCY_BINS = "latency_bins"
-"""The view of `queries.LATENCY_BINS`, which needs the result of the query `requests`."""
-
 Rows = list[dict[str, Any]]
 
 
@@ -87,6 +83,8 @@ class RunData:
     """None if no tenant consumes in a group."""
     faults: Sequence[FaultRow] = ()
     """What became of the faults of the plan."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Those of the storage."""
 
     @property
     def judges_transactions(self) -> bool:
@@ -111,21 +109,25 @@ def summarise(spark: "SparkSession", data: RunData) -> Summarised:
     rows = data.rows
     if rows is None:
         rows = read_results(spark, data.results_path).count()
-    is_small = rows < COMPILED_ROWS_MIN
+    is_small = not is_distributed(rows)
     partitions = 1 if is_small else max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
     settings = {
         "spark.sql.shuffle.partitions": str(partitions),
         **(query_settings.INTERPRETED if is_small else {}),
     }
-    with query_settings.changed(spark, settings):
-        open_views(spark, data, partitions=1 if is_small else None)
-        # Most of the time of a query over few rows is that for opening the files.
-        paths = {"results": True, "read_back": data.read_back_path, "receipts": data.receipts_path}
-        of_rows = [view for view, path in paths.items() if path]
-        with ExitStack() as stack:
-            for view in of_rows if is_small else ():
-                stack.enter_context(_kept(spark, view))
-            return _Summary(spark, data).compute()
+    with ExitStack() as stack:
+        stack.enter_context(query_settings.changed(spark, settings))
+        if queries_of(data):
+            open_views(spark, data, partitions=1 if is_small else None)
+            if is_small:
+                # Most of the time of a query over few rows is that for opening the files.
+                stack.enter_context(_kept(spark, "results"))
+        return _Summary(spark, data, rows).compute()
+
+
+def is_distributed(rows: int) -> bool:
+    """Return whether the rows of a run are added up in a job, whose tasks are in Python."""
+    return rows >= DISTRIBUTED_ROWS_MIN
 
 
 @contextmanager
@@ -149,50 +151,38 @@ def read_results(spark: "SparkSession", path: str) -> "DataFrame":
 class _Summary:
     """The queries of one summary, of which several run at the same time."""
 
-    def __init__(self, spark: "SparkSession", data: RunData) -> None:
-        self._spark, self._data = spark, data
+    def __init__(self, spark: "SparkSession", data: RunData, rows: int) -> None:
+        self._spark, self._data, self._rows_count = spark, data, rows
         self._arguments = arguments_of(data.plan)
 
     def compute(self) -> Summarised:
         """Return the result of `summarise`."""
         data, plan = self._data, self._data.plan
         sql_by_name = queries_of(data)
-        with ExitStack() as stack, ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
-            of_requests = pool.submit(self._rows, sql_by_name.pop("requests"))
-            running = {
-                name: pool.submit(self._rows, sql_by_name[name])
-                for name in sql_by_name.keys() - NEEDS_THE_GROUPS
-                if name in needed_queries(data)
-            }
-            groups = request_groups.groups_of(of_requests.result())
+        measured_us = round(plan.duration_s * 1e6)
+        if data.ended_us is not None:
+            measured_us = max(0, min(measured_us, data.ended_us))
+        with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
+            adding_up = pool.submit(self._sums, measured_us)
+            running = {name: pool.submit(self._rows, sql) for name, sql in sql_by_name.items()}
+            sums = adding_up.result()
+            groups = request_groups.groups_of(sums["requests"].to_pylist())
             totals = request_groups.totals_of(groups)
-            measured_us = round(plan.duration_s * 1e6)
             totals["not_due"] = 0
             if data.ended_us is not None:
-                measured_us = max(0, min(measured_us, data.ended_us))
-                [seen] = self._rows(queries.EVENTS_SEEN)
-                totals["not_due"] = sum(event_counts(plan)) - seen["events"]
-            cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-            end_us = max(measured_us, totals["end_us"] or 0)
-            # Another mapping, because other threads are reading this one.
-            self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
-            stack.enter_context(self._latency_bins())
-            has_mutations = any(group["mutations"] for group in groups)
-            late = [name for name in NEEDS_THE_GROUPS if name in needed_queries(data)]
-            for name in late:
-                if has_mutations or name not in OF_MUTATIONS:
-                    running[name] = pool.submit(self._rows, sql_by_name[name])
-            found = {
-                name: _in_order(name, running[name].result()) if name in running else []
-                for name in sql_by_name
-            }
+                seen = sum(sums["events_seen"]["events"].to_pylist())
+                totals["not_due"] = sum(event_counts(plan)) - seen
+            found = {name: query.result() for name, query in running.items()}
+        found |= _rows_of(sums, plan)
+        del sums
+        pa.default_memory_pool().release_unused()
         found["id_bounds"] = quota_bounds.id_bounds_of(found["ids"], id_quotas(plan, data.target))
         found["ids"] = quota_bounds.id_points_of(found["ids"])
         found["throttles"] = request_groups.throttles_of(groups)
         found["duplicates"] = request_groups.duplicates_of(groups)
         found["tenants"] = event_figures.tenants_of(found["measured"])
         found["latencies"] = event_figures.latencies_of(found["latencies"])
-        lateness = event_figures.lateness_of(found["lateness"])
+        lateness = event_figures.lateness_of(found["lateness"], found["delays"])
         measured = measures.measured_of(found["measured"], found.get("end_to_ends", []), plan)
         cells = backlogs.cells_of(found.get("lags", []), plan)
         drained = backlogs.backlogs_of(plan, cells, measured_us / 1e6)
@@ -222,18 +212,44 @@ class _Summary:
             "workers": found["workers"],
             "verdicts": [verdict.as_dict() for verdict in verdicts],
             "series": {
-                "heat": {"cell_us": cell_us, "cells": event_figures.heat_of(found["heat"])},
+                "heat": {
+                    "cell_us": row_sums.cell_us_of(plan),
+                    "cells": event_figures.heat_of(found["heat"]),
+                },
                 "lags": backlogs.series_of(cells),
                 **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
             },
         }
         return Summarised(summary, measured, cells)
 
-    def _latency_bins(self) -> AbstractContextManager[None]:
-        """Open the view, whose rows Spark keeps: several queries use it."""
-        view = self._spark.sql(queries.LATENCY_BINS, self._arguments)
-        view.createOrReplaceTempView(LATENCY_BINS)
-        return _kept(self._spark, LATENCY_BINS)
+    def _sums(self, measured_us: int) -> row_sums.Sums:
+        """Add up the rows, in a job if there are many."""
+        data = self._data
+        paths = {
+            run_sums.RESULTS: data.results_path,
+            run_sums.READ_BACK: data.read_back_path,
+            run_sums.RECEIPTS: data.receipts_path if measures.readings_of(data.plan) else None,
+        }
+        sources = [
+            run_sums.source_of(name, Storage(path, data.settings))
+            for name, path in paths.items()
+            if path is not None
+        ]
+        windows = recoveries.windows_of(data.plan, data.faults)
+        names = frozenset(source.name for source in sources)
+        quotas = id_quotas(data.plan, data.target)
+        run = run_sums.RunSums(
+            data.plan,
+            measured_us,
+            quotas,
+            windows,
+            names,
+            counts_seen=data.ended_us is not None,
+            buckets=mutation_buckets(data.plan, data.target),
+        )
+        if not is_distributed(self._rows_count):
+            return run_sums.here(run, sources)
+        return run_sums.in_job(self._spark, run, sources, self._rows_count)
 
     def _rows(self, sql: str) -> Rows:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
@@ -250,10 +266,39 @@ def _verdicts_of(data: RunData, found: dict[str, Rows]) -> list[Verdict]:
     ]
 
 
-def _in_order(name: str, rows: Rows) -> Rows:
-    """Return the rows of a query in the order of `ORDERS`; nothing comes first, as in SQL."""
-    columns = ORDERS.get(name, ())
-    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in columns])
+def _rows_of(sums: row_sums.Sums, plan: Plan) -> dict[str, Rows]:
+    """Return the rows of sums by name, with the names of tenants."""
+    names = (
+        "seconds",
+        "latencies",
+        "heat",
+        "lateness",
+        "delays",
+        "workers",
+        "expiries",
+        "ids",
+        "mutations",
+        "mutation_bounds",
+    )
+    found: dict[str, Rows] = {name: _ordered(sums[name], ORDERS.get(name, ())) for name in names}
+    found["measured"] = row_sums.rows_with_bins(sums["measured_times"])
+    if "end_to_end_times" in sums:
+        groups = [group for group, _ in measures.readings_of(plan)]
+        found["lags"] = backlogs.lag_rows(sums["lag_cells"], groups)
+        found["end_to_ends"] = row_sums.rows_with_bins(sums["end_to_end_times"])
+    for name, of_sums in (("batches", "stored"), ("fault_batches", "stored_around")):
+        if of_sums in sums:
+            rows = sums[of_sums].to_pylist()
+            found[name] = [{**row, "tenant": plan.tenants[row["number"] - 1].name} for row in rows]
+    return found
+
+
+def _ordered(table: pa.Table, columns: Sequence[str]) -> Rows:
+    """Return rows in the order of columns if there are any; nothing comes last."""
+    if columns:
+        table = table.sort_by([(name, "ascending") for name in columns])
+    rows: Rows = table.to_pylist()
+    return rows
 
 
 def arguments_of(plan: Plan) -> dict[str, Any]:
@@ -261,38 +306,15 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
     tenants = plan.tenants
     return {
         "tenants": [tenant.name for tenant in tenants],
-        "main_apis": [main_api(tenant) for tenant in tenants],
-        "are_steady": [tenant.behaviour == "steady" for tenant in tenants],
-        "measures": list(measures.OF_EVENTS),
-        "read_groups": [group for group, _ in measures.readings_of(plan)],
-        "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
-        "maybe_stored": sorted(map(int, MAYBE_STORED)),
         "no_errors": list(map(int, NO_ERRORS)),
-        "tolerance_us": checks.MUTE_TOLERANCE_US,
-        "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
-        "period_us": measures.period_s_of(plan) * 1_000_000,
-        "lag_cell_us": backlogs.lag_cell_us(plan),
-        **queries.ARGUMENTS,
-        **quota_bounds.ARGUMENTS,
     }
 
 
 def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
-        "requests": queries.REQUESTS,
-        "heat": queries.HEAT,
-        "measured": measures.MEASURED,
-        **(OF_RECEIPTS if data.receipts_path else {}),
-        "latencies": queries.LATENCIES,
-        "seconds": queries.SECONDS,
-        **quota_bounds.QUERIES,
-        "expiries": queries.EXPIRIES,
-        "lateness": queries.LATENESS,
-        "workers": queries.WORKERS,
-        **({"batches": queries.BATCHES} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
-        **(recoveries.queries_of(has_read_back=bool(data.read_back_path)) if data.faults else {}),
+        **(recoveries.QUERIES if data.faults else {}),
     }
 
 
@@ -302,22 +324,9 @@ ORDERS = {
     "ids": ("user", "node", "first_us"),
     "mutations": ("response_us",),
     "workers": ("worker",),
+    "expiries": ("tenant",),
 }
-"""The order of the rows of a query. Spark would shuffle them again to sort them."""
-OF_MUTATIONS = ("mutations", "mutation_bounds")
-OF_RECEIPTS = {"end_to_ends": measures.END_TO_ENDS, "lags": backlogs.LAGS}
-NEEDS_THE_GROUPS = ("heat", "measured", "latencies", "end_to_ends", *OF_MUTATIONS)
-"""The queries that depend on the result of the query `requests`."""
-
-
-def needed_queries(data: RunData) -> set[str]:
-    """Return the queries whose result is not known to be empty by the plan."""
-    plan, target = data.plan, data.target
-    unneeded = {
-        "mutation_bounds": not mutation_buckets(plan, target),
-        "expiries": all(tenant.behaviour != "delivery-timeout" for tenant in plan.tenants),
-    }
-    return {name for name in queries_of(data) if not unneeded.get(name)}
+"""The order of the rows of sums."""
 
 
 def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
@@ -330,16 +339,9 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
     open_view("results", read_results(spark, data.results_path))
     if data.read_back_path is not None:
         open_view("read_back", spark.read.schema(READ_BACK_SCHEMA).parquet(data.read_back_path))
-    if data.receipts_path is not None:
-        open_view("receipts", spark.read.schema(RECEIPTS_SCHEMA).parquet(data.receipts_path))
-        measures.open_receipt_views(spark, data.plan)
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
-    open_quota_views(spark, data.plan, data.target)
     arguments = arguments_of(data.plan)
-    views = {**queries.VIEWS, **(queries.BATCH_VIEWS if data.read_back_path else {})}
-    for name, sql in views.items():
-        spark.sql(sql, arguments).createOrReplaceTempView(name)
     if data.faults:
         recoveries.open_fault_views(spark, data.plan, data.faults, arguments)
 

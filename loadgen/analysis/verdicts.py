@@ -5,12 +5,12 @@ from typing import Any
 
 from client.errors import error_name
 from loadgen.analysis import checks
+from loadgen.analysis.arrow_queries import ANY_API
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.quota_bounds import quota_verdicts
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 
-ANY_API = "any"
 MAIN_APIS = {
     "topic-creator": "CreateTopics",
     "topic-expander": "CreatePartitions",

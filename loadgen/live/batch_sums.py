@@ -6,6 +6,13 @@ An event may have rows in several batches: those that may get more rows stay her
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from loadgen.analysis.arrow_queries import (
+    Rows,
+    is_in,
+    is_main_api,
+    is_whole_event,
+    with_columns,
+)
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
 from loadgen.analysis.verdicts import main_api
 from loadgen.live import queries
@@ -38,11 +45,11 @@ class BatchSums:
         has_times = [tenant.name for tenant in tenants if tenant.arrival != "closed"]
         once = [tenant.name for tenant in tenants if tenant.behaviour in COMPLETES_ONCE]
         steady = [tenant.name for tenant in tenants if tenant.behaviour == "steady"]
-        self._is_open = queries.is_in("tenant", has_times)
-        self._is_main_api = queries.is_main_api({t.name: main_api(t) for t in tenants})
+        self._is_open = is_in("tenant", has_times)
+        self._is_main_api = is_main_api({t.name: main_api(t) for t in tenants})
         self._columns = {
-            "completes_once": queries.is_in("tenant", once),
-            "is_whole_event": queries.is_whole_event(steady),
+            "completes_once": is_in("tenant", once),
+            "is_whole_event": is_whole_event(steady),
         }
         self._id_users = list(id_quotas(plan, target))
         self._mutation_tenants = [
@@ -58,7 +65,7 @@ class BatchSums:
 
     def read(self, rows: pa.Table) -> Batch:
         """Return what the rows of a batch add; `rows` has the columns of `queries.COLUMNS`."""
-        rows = queries.with_columns(rows, self._columns)
+        rows = with_columns(rows, self._columns)
         batch = Batch(
             queries.requests(rows),
             queries.lateness(rows, self._is_open),
@@ -74,7 +81,7 @@ class BatchSums:
             batch.latencies += self._latencies_of_events(rows)
         return batch
 
-    def _latencies_of_events(self, rows: pa.Table) -> queries.Rows:
+    def _latencies_of_events(self, rows: pa.Table) -> Rows:
         events = queries.events(rows, self._is_main_api)
         if self._open_events is None:
             self._open_events = events.slice(0, 0)

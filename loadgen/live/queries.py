@@ -1,29 +1,31 @@
 """The queries of the live figures, by Arrow: sums over the rows of the newest segments.
 
 Each one returns sums that can be added to those of earlier batches, in rows that are as many as
-tenants, seconds, kinds of requests and bins of latency. `analysis.queries` has the definitions.
+tenants, seconds, kinds of requests and bins of latency. `analysis.arrow_queries` has what
+the summary shares with them.
 """
 
-from collections.abc import Iterable, Mapping
-from math import log
-from typing import Any
+from collections.abc import Iterable
 
 import pyarrow as pa
-from pyarrow import acero
-from pyarrow.compute import (
-    Expression,
-    coalesce,
-    field,
-    floor,
-    if_else,
-    ln,
-    max_element_wise,
-    scalar,
-)
+from pyarrow.compute import Expression, coalesce, field, if_else, scalar
 
-from loadgen.analysis.checks import MUTE_TOLERANCE_US
-from loadgen.analysis.latencies import GROWTH
-from loadgen.expected_answers import ACKNOWLEDGED
+from loadgen.analysis.arrow_queries import (
+    NO_TIME,
+    Aggregates,
+    Grouping,
+    Rows,
+    bin_number,
+    cell_of,
+    columns_of,
+    completed_us,
+    count,
+    count_if,
+    has_lateness,
+    is_in,
+    throttle_sums,
+    with_columns,
+)
 
 COLUMNS = (
     "worker",
@@ -46,36 +48,16 @@ COLUMNS = (
     "early_us",
 )
 """The columns of the rows that the queries need."""
-Rows = list[dict[str, Any]]
-Aggregates = Mapping[str, tuple[str, Expression]]
-"""By the name of the column: what Arrow calls the function, and its argument."""
-NO_TIME = scalar(None).cast(pa.int64())
-
-
-def with_columns(rows: pa.Table, columns: Mapping[str, Expression]) -> pa.Table:
-    """Return a table with further columns."""
-    found = {name: field(name) for name in rows.column_names} | dict(columns)
-    return _result(rows, _projection(found))
 
 
 def requests(rows: pa.Table) -> Rows:
     """Count the requests of each kind in each second in which they were sent."""
-    early_us, throttle_time_ms = field("early_us"), field("throttle_time_ms")
-    muted_us = early_us - MUTE_TOLERANCE_US
-    took_us = field("response_us") - field("sent_us")
     keys = {name: field(name) for name in ("tenant", "api", "status", "kind", "error_code")}
     aggregates = {
-        "requests": _count(),
-        "throttled": _count_if(throttle_time_ms > 0),
-        "throttle_total_ms": ("sum", throttle_time_ms),
-        "throttle_max_ms": ("max", throttle_time_ms),
-        "sent_early": _count_if(early_us > 1000),
-        "early_max_us": ("max", early_us),
-        "responded_early": _count_if((muted_us > 0) & (took_us < muted_us)),
-        "rows_of_events": _count_if((field("event_id") >= 0) & ~field("is_whole_event")),
-        "end_us": ("max", coalesce(field("response_us"), field("sent_us"))),
+        **throttle_sums(),
+        "rows_of_events": count_if((field("event_id") >= 0) & ~field("is_whole_event")),
     }
-    return _sums(rows, {**keys, "second": _cell(field("sent_us"), 1e6)}, aggregates)
+    return _sums(rows, Grouping({**keys, "second": cell_of(field("sent_us"), 1e6)}, aggregates))
 
 
 def lateness(rows: pa.Table, is_open: Expression) -> Rows:
@@ -83,12 +65,10 @@ def lateness(rows: pa.Table, is_open: Expression) -> Rows:
 
     `is_open` are the rows of tenants whose events have intended times.
     """
-    is_first = (field("event_id") >= 0) & (field("attempt") <= 1)
-    is_due = (field("intended_us") >= 0) & (field("status") != "not_sent")
-    late = _bin(field("submitted_us") - field("intended_us"), is_first & is_due & is_open)
+    late = bin_number(field("submitted_us") - field("intended_us"), has_lateness(is_open))
     read_us = coalesce(field("response_us"), field("sent_us"))
     keys = {"worker": field("worker"), "bin": late}
-    return _sums(rows, keys, {"events": _count(), "read_us": ("max", read_us)})
+    return _sums(rows, Grouping(keys, {"events": count(), "read_us": ("max", read_us)}))
 
 
 def whole_events(rows: pa.Table) -> Rows:
@@ -96,17 +76,17 @@ def whole_events(rows: pa.Table) -> Rows:
     took_us = field("response_us") - field("intended_us")
     keys = {
         "tenant": field("tenant"),
-        "second": _cell(field("intended_us"), 1e6),
+        "second": cell_of(field("intended_us"), 1e6),
         "unfinished_cell": NO_TIME,
-        "bin": _bin(took_us, scalar(True)),
+        "bin": bin_number(took_us, scalar(True)),
     }
     aggregates = {
-        "events": _count(),
+        "events": count(),
         "response_max_us": ("max", took_us),
         "expired": ("sum", scalar(0)),
         "latest_us": ("max", field("response_us") - field("submitted_us")),
     }
-    return _sums(rows, keys, aggregates, field("is_whole_event"))
+    return _sums(rows, Grouping(keys, aggregates, field("is_whole_event")))
 
 
 def new_producer_ids(rows: pa.Table, users: Iterable[str]) -> Rows:
@@ -123,7 +103,7 @@ def new_producer_ids(rows: pa.Table, users: Iterable[str]) -> Rows:
     }
     is_sent = (field("api") == "Produce") & field("sent_us").is_valid()
     has_id = field("producer_id").is_valid() & is_in("user", users)
-    return _sums(rows, keys, _FIRST, is_sent & has_id)
+    return _sums(rows, Grouping(keys, _FIRST, is_sent & has_id))
 
 
 def accepted_mutations(rows: pa.Table, tenants: Iterable[str]) -> Rows:
@@ -131,7 +111,7 @@ def accepted_mutations(rows: pa.Table, tenants: Iterable[str]) -> Rows:
     keys = {name: field(name) for name in ("tenant", "user", "response_us")}
     aggregates = {"sent_us": _FIRST["sent_us"], "mutations": ("sum", field("mutations"))}
     is_accepted = (field("mutations") > 0) & is_in("tenant", tenants)
-    return _sums(rows, keys, aggregates, is_accepted)
+    return _sums(rows, Grouping(keys, aggregates, is_accepted))
 
 
 def events(rows: pa.Table, is_main_api: Expression) -> pa.Table:
@@ -139,16 +119,15 @@ def events(rows: pa.Table, is_main_api: Expression) -> pa.Table:
 
     `is_main_api` are the rows whose response may complete their event.
     """
-    is_success = (field("status") == "responded") & _is_stored()
     response_us = field("response_us")
     columns = {
         **{name: field(name) for name in (*_EVENT_KEYS, "intended_us", "submitted_us")},
-        "completed_us": if_else(coalesce(is_success & is_main_api, False), response_us, NO_TIME),
+        "completed_us": completed_us(is_main_api),
         "expired_us": if_else(field("status") == "expired", response_us, NO_TIME),
         "touched_us": coalesce(response_us, field("sent_us"), field("intended_us")),
     }
     may_have_more = (field("event_id") >= 0) & ~field("is_whole_event")
-    return merged(_result(rows, _filter(may_have_more), _projection(columns)))
+    return merged(columns_of(rows, columns, may_have_more))
 
 
 def merged(events: pa.Table) -> pa.Table:
@@ -160,7 +139,7 @@ def merged(events: pa.Table) -> pa.Table:
         "expired_us": ("min", field("expired_us")),
         "touched_us": ("max", field("touched_us")),
     }
-    return _grouped(events, {name: field(name) for name in _EVENT_KEYS}, aggregates)
+    return Grouping({name: field(name) for name in _EVENT_KEYS}, aggregates).of(events)
 
 
 def latencies(before: pa.Table, after: pa.Table) -> Rows:
@@ -175,9 +154,9 @@ def latencies(before: pa.Table, after: pa.Table) -> Rows:
     ended_us = coalesce(field("expired_us"), completed_us)
     keys = {
         "tenant": field("tenant"),
-        "second": _cell(intended_us, 1e6),
-        "unfinished_cell": if_else(has_completed, NO_TIME, _cell(intended_us, 1e4)),
-        "bin": _bin(completed_us - intended_us, has_completed),
+        "second": cell_of(intended_us, 1e6),
+        "unfinished_cell": if_else(has_completed, NO_TIME, cell_of(intended_us, 1e4)),
+        "bin": bin_number(completed_us - intended_us, has_completed),
     }
     aggregates = {
         "events": ("sum", field("change")),
@@ -185,29 +164,7 @@ def latencies(before: pa.Table, after: pa.Table) -> Rows:
         "expired": ("sum", if_else(field("expired_us").is_valid(), field("change"), 0)),
         "latest_us": ("max", ended_us - field("submitted_us")),
     }
-    return _sums(pa.concat_tables(parts), keys, aggregates)
-
-
-def is_in(column: str, names: Iterable[str]) -> Expression:
-    """Return which rows have one of the names in a column of texts."""
-    return field(column).isin(pa.array(names, pa.string()))
-
-
-def is_whole_event(tenants: Iterable[str]) -> Expression:
-    """Return which rows are all that there is of their events; of tenants of `steady`."""
-    is_event = (field("api") == "Produce") & (field("attempt") == 1) & (field("event_id") >= 0)
-    is_success = (field("status") == "responded") & _is_stored()
-    return coalesce(is_in("tenant", tenants) & is_event & is_success, False)
-
-
-def is_main_api(api_of: Mapping[str, str]) -> Expression:
-    """Return which rows have the API of their tenant, by the name of the tenant; or "any"."""
-    found = scalar(False)
-    for api in set(api_of.values()):
-        tenants = [tenant for tenant, main_api in api_of.items() if main_api == api]
-        has_api = scalar(True) if api == "any" else field("api") == api
-        found |= has_api & is_in("tenant", tenants)
-    return found
+    return _sums(pa.concat_tables(parts), Grouping(keys, aggregates))
 
 
 _EVENT_KEYS = ("tenant", "event_id", "completes_once")
@@ -217,67 +174,6 @@ _FIRST: Aggregates = {
 }
 
 
-def _is_stored() -> Expression:
-    """Return which responses acknowledge a batch."""
-    return field("error_code").isin(list(map(int, ACKNOWLEDGED)))
-
-
-def _cell(time_us: Expression, size_us: float) -> Expression:
-    # Without the cast the result is a float of 32 bits, the smallest type that the literal fits.
-    return floor(time_us.cast(pa.float64()) / size_us).cast(pa.int64())
-
-
-def _bin(time_us: Expression, is_counted: Expression) -> Expression:
-    """Return what `bin_of` does, and null for what is not counted."""
-    at_least_1_us = max_element_wise(time_us.cast(pa.float64()), 1.0)
-    return if_else(is_counted, floor(ln(at_least_1_us) / log(GROWTH)).cast(pa.int32()), None)
-
-
-def _count() -> tuple[str, Expression]:
-    return "sum", scalar(1)
-
-
-def _count_if(condition: Expression) -> tuple[str, Expression]:
-    return "sum", if_else(coalesce(condition, False), 1, 0)
-
-
-def _sums(
-    rows: pa.Table,
-    keys: Mapping[str, Expression],
-    aggregates: Aggregates,
-    where: Expression | None = None,
-) -> Rows:
-    found: Rows = _grouped(rows, keys, aggregates, where).to_pylist()
+def _sums(rows: pa.Table, grouping: Grouping) -> Rows:
+    found: Rows = grouping.of(rows).to_pylist()
     return found
-
-
-def _grouped(
-    rows: pa.Table,
-    keys: Mapping[str, Expression],
-    aggregates: Aggregates,
-    where: Expression | None = None,
-) -> pa.Table:
-    """Return what SELECT keys, aggregates FROM rows WHERE where GROUP BY keys does."""
-    arguments = {name: argument for name, (_, argument) in aggregates.items()}
-    grouping = acero.AggregateNodeOptions(
-        [(name, f"hash_{function}", None, name) for name, (function, _) in aggregates.items()],
-        keys=list(keys),
-    )
-    steps = [] if where is None else [_filter(where)]
-    steps += [_projection({**keys, **arguments}), acero.Declaration("aggregate", grouping)]
-    return _result(rows, *steps)
-
-
-def _filter(where: Expression) -> acero.Declaration:
-    return acero.Declaration("filter", acero.FilterNodeOptions(where))
-
-
-def _projection(columns: Mapping[str, Expression]) -> acero.Declaration:
-    options = acero.ProjectNodeOptions(list(columns.values()), list(columns))
-    return acero.Declaration("project", options)
-
-
-def _result(rows: pa.Table, *steps: acero.Declaration) -> pa.Table:
-    source = acero.Declaration("table_source", acero.TableSourceNodeOptions(rows))
-    # The workers need the other cores.
-    return acero.Declaration.from_sequence([source, *steps]).to_table(use_threads=False)

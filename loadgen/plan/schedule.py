@@ -76,7 +76,7 @@ def events(plan: Plan, event_ids: npt.NDArray[np.int64]) -> pa.RecordBatch:
         rows = tenants == index
         tenant = plan.tenants[index]
         numbers = event_ids[rows] - (int(ends[index]) - counts[index])
-        key = _mixed(np.array([plan.seed << 32 | crc32(tenant.name.encode())], np.uint64))
+        key = mixed(np.array([plan.seed << 32 | crc32(tenant.name.encode())], np.uint64))
         t_us[rows] = _times_us(plan, tenant, numbers, counts[index], key)
         clients[rows] = firsts[index] + _clients(tenant, numbers, key)
         salts[rows] = _bits(numbers, key, _SALT) >> np.uint64(2)
@@ -181,10 +181,11 @@ def _clients(tenant: Tenant, numbers: npt.NDArray[np.int64], key: Words) -> npt.
 def _bits(numbers: npt.NDArray[np.int64], key: Words, stream: int) -> Words:
     """Return 64 bits for each number, different for each stream."""
     counters = numbers.astype(np.uint64) * np.uint64(4) + np.uint64(stream + 1)
-    return _mixed(key + counters * np.uint64(_GOLDEN))
+    return mixed(key + counters * np.uint64(_GOLDEN))
 
 
-def _mixed(words: Words) -> Words:
+def mixed(words: Words) -> Words:
+    """Return 64 bits for each word that look random: the finalizer of splitmix64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

@@ -11,7 +11,13 @@ import pytest
 import loadgen
 from loadgen import pack
 from mock_kafka import MockKafka
-from tests.spark_cluster import JVM_OPTIONS, daemon_environment, require_spark, spark_cluster
+from tests.spark_cluster import (
+    JVM_OPTIONS,
+    SUMMARIZE_IN_A_JOB,
+    daemon_environment,
+    require_spark,
+    spark_cluster,
+)
 
 PACKAGE = Path(loadgen.__file__).parent
 SUBMIT_TIMEOUT_S = 240
@@ -71,8 +77,18 @@ def test_the_job_runs_on_a_spark_cluster(tmp_path: Path, monkeypatch: pytest.Mon
             tmp_path,
         )
         assert_complete(Path(f"{out}-packed"), master)
+        (Path(f"{out}-packed") / "summary.json").unlink()
+        run(
+            [
+                *(sys.executable, "-c", SUMMARIZE_IN_A_JOB, f"{out}-packed"),
+                *("--master", master, "--environment", str(archive)),
+            ],
+            {**environment, "PYSPARK_PYTHON": str(bare / "bin" / "python")},
+            tmp_path,
+        )
+        assert_complete(Path(f"{out}-packed"), master)
         unpacked = list(tmp_path.glob(f"work-*/app-*/*/{pack.FOLDER}/loadgen/__init__.py"))
-        assert len(unpacked) == 2
+        assert len(unpacked) == 4
 
 
 def run(command: list[str], environment: dict[str, str], folder: Path) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,13 @@ from loadgen.spark_connect import address_here, is_connect
 from loadgen.spark_session import NO_ARCHIVE, SessionError, load_session
 from mock_kafka import MockKafka
 from tests.free_ports import free_port_run
-from tests.spark_cluster import SPARK_CONNECT, daemon_environment, require_spark, spark_daemon
+from tests.spark_cluster import (
+    SPARK_CONNECT,
+    SUMMARIZE_IN_A_JOB,
+    daemon_environment,
+    require_spark,
+    spark_daemon,
+)
 
 LOAD_TIMEOUT_S = 300
 PACKAGE = Path(__file__).parents[2] / "loadgen"
@@ -92,10 +99,26 @@ def test_a_load_runs_in_a_session_of_spark_connect(server: str, tmp_path: Path) 
             timeout=LOAD_TIMEOUT_S,
             check=False,
         )
-    assert done.returncode == 0, done.stdout + done.stderr
-    summary = json.loads((out / "summary.json").read_text())
+        assert done.returncode == 0, done.stdout + done.stderr
+    of_load = summary_of(out, server)
+    again = subprocess.run(
+        [sys.executable, "-c", SUMMARIZE_IN_A_JOB, str(out), "--master", server],
+        capture_output=True,
+        text=True,
+        timeout=LOAD_TIMEOUT_S,
+        check=False,
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    in_job = summary_of(out, server)
+    for name in ("totals", "latencies", "periods", "requests", "verdicts", "series"):
+        assert in_job[name] == of_load[name], name
+
+
+def summary_of(out: Path, server: str) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
     assert summary["is_complete"]
     assert summary["master"] == server
     assert [worker["worker"] for worker in summary["workers"]] == [0, 1]
     assert {verdict["verdict"] for verdict in summary["verdicts"]} == {"passed"}
     assert {row["tenant"] for row in summary["latencies"]} == {"a", "b"}
+    return summary

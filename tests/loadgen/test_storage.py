@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import S3FileSystem
 
@@ -50,6 +52,35 @@ def test_an_error_is_one_line_with_the_path(tmp_path: Path, action: str) -> None
         getattr(storage, action)(*arguments)
     assert str(tmp_path / "file") in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_rows_of_many_files_come_in_tables_of_a_bounded_size(tmp_path: Path) -> None:
+    texts = pa.dictionary(pa.int32(), pa.string())
+    for number, names in enumerate([["a", "b"], ["c"], ["b", "a", "d"]]):
+        table = pa.table({"name": pa.array(names, pa.string()).cast(texts), "unread": names})
+        pq.write_table(table, tmp_path / f"part-{number}.parquet")
+    (tmp_path / "_part-9.parquet.incomplete").write_bytes(b"PAR1")
+    (tmp_path / "folder").mkdir()
+    storage = Storage(str(tmp_path))
+
+    names = sorted(storage.parquet_files())
+    assert names == ["part-0.parquet", "part-1.parquet", "part-2.parquet"]
+    tables = list(storage.tables(names, ["name"], 3))
+    assert [table.num_rows for table in tables] == [3, 3]
+    assert pa.concat_tables(tables).to_pydict() == {"name": ["a", "b", "c", "b", "a", "d"]}
+
+    file = Storage(storage.of("part-1.parquet"))
+    assert file.parquet_files() == [""]
+    [table] = file.tables([""], ["name"], 3)
+    assert table.to_pydict() == {"name": ["c"]}
+
+
+def test_a_folder_that_is_missing_or_a_file_that_is_no_parquet_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot read"):
+        Storage(str(tmp_path / "nowhere")).parquet_files()
+    (tmp_path / "x.parquet").write_bytes(b"no rows")
+    with pytest.raises(StorageError, match=r"x\.parquet"):
+        list(Storage(str(tmp_path)).tables(["x.parquet"], ["name"], 3))
 
 
 def test_a_url_needs_a_known_scheme_and_a_folder() -> None:

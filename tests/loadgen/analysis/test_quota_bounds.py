@@ -1,28 +1,29 @@
 """A bound that is just reached passes, one that is exceeded fails; many rows give few points."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from client.resources import Address
 from loadgen.analysis.quota_bounds import (
-    ARGUMENTS,
+    NEW_IDS,
     POINTS_MAX,
-    QUERIES,
+    accepted_mutations,
     id_bounds_of,
+    id_points,
     id_points_of,
-    open_quota_views,
+    id_quotas,
+    mutation_bounds,
+    mutation_buckets,
+    mutation_points,
     quota_verdicts,
 )
 from loadgen.plan.plan import Plan, Quota, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.rows import ARROW_SCHEMA
 from tests.loadgen.summaries import CONFIG
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SECOND = 1_000_000
 PLAN = Plan(
@@ -43,7 +44,7 @@ Judge = Callable[..., tuple[dict[str, str], dict[str, list[dict[str, Any]]]]]
 
 
 @pytest.fixture
-def judge(spark: "SparkSession") -> Judge:
+def judge() -> Judge:
     def run(
         ids: list[tuple[int, int | None]],
         mutations: list[tuple[str, int, int]] = (),  # type: ignore[assignment]
@@ -61,11 +62,13 @@ def judge(spark: "SparkSession") -> Judge:
             for tenant, time_us, count in mutations
         ]  # fmt: skip
         table = pa.Table.from_pylist(rows, ARROW_SCHEMA)
-        spark.createDataFrame(table).createOrReplaceTempView("results")
-        open_quota_views(spark, PLAN, TARGET)
+        accepted = accepted_mutations(table)
         found = {
-            name: [row.asDict() for row in spark.sql(sql, ARGUMENTS).collect()]
-            for name, sql in QUERIES.items()
+            "mutations": mutation_points(accepted).to_pylist(),
+            "mutation_bounds": mutation_bounds(
+                accepted, mutation_buckets(PLAN, TARGET)
+            ).to_pylist(),
+            "ids": id_points(NEW_IDS.of(table), id_quotas(PLAN, TARGET)).to_pylist(),
         }
         found["id_bounds"] = id_bounds_of(found["ids"], {"u"})
         found["ids"] = id_points_of(found["ids"])

@@ -13,7 +13,14 @@ from loadgen.admin_port import AdminPort
 from loadgen.analysis.checks import DUPLICATES_CHECK, THIS_RUN
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
 from loadgen.analysis.read_back import partition_batches
-from loadgen.analysis.summary import ORDERS, RunData, _in_order, queries_of, summarise
+from loadgen.analysis.run_sums import RunSums
+from loadgen.analysis.summary import (
+    ORDERS,
+    RunData,
+    _ordered,
+    _rows_of,
+    summarise,
+)
 from loadgen.plan.plan import Plan, Quota, Tenant
 from loadgen.plan.plan_file import load_plan, parse_plan
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
@@ -313,21 +320,22 @@ def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Pa
     }
 
 
-def test_rows_come_in_the_order_of_their_query_and_nothing_first() -> None:
+def test_rows_come_in_their_order_and_nothing_last() -> None:
     rows = [
         {"user": "b", "node": 1, "first_us": 5},
         {"user": "a", "node": 2, "first_us": 7},
         {"user": "a", "node": 2, "first_us": None},
         {"user": "a", "node": 1, "first_us": 9},
     ]
+    table = pa.Table.from_pylist(rows)
 
-    assert _in_order("ids", rows) == [rows[3], rows[2], rows[1], rows[0]]
-    assert _in_order("requests", rows) == rows
+    assert _ordered(table, ORDERS["ids"]) == [rows[3], rows[1], rows[2], rows[0]]
+    assert _ordered(table, ()) == rows
 
 
-def test_each_order_is_that_of_a_query() -> None:
-    target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), {})
-    queries = queries_of(RunData(load_plan("mixed-tenants"), target, "", "", rows=1))
+def test_each_order_is_that_of_sums() -> None:
+    plan = load_plan("mixed-tenants")
+    run = RunSums(plan, 0, {})
+    sums = run.finished(run.with_received(run.none()), 0)
 
-    assert set(ORDERS) <= set(queries)
-    assert not any("ORDER BY" in queries[name].rpartition("GROUP BY")[2] for name in ORDERS)
+    assert set(ORDERS) <= set(_rows_of(sums, plan))

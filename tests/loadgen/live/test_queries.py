@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow.compute import scalar
 
+from loadgen.analysis.arrow_queries import is_in, is_main_api, is_whole_event, with_columns
 from loadgen.analysis.latencies import bin_of
 from loadgen.live import queries
 from loadgen.rows import ARROW_SCHEMA
@@ -16,9 +17,9 @@ HOUR_US = 3_600_000_000
 
 def table_of(*rows: Row, tenants: tuple[str, ...] = ("shop",)) -> pa.Table:
     found = pa.Table.from_pylist(list(rows), ARROW_SCHEMA).select(queries.COLUMNS)
-    once = queries.is_in("tenant", tenants)
-    columns = {"completes_once": once, "is_whole_event": queries.is_whole_event(tenants)}
-    return queries.with_columns(found, columns)
+    once = is_in("tenant", tenants)
+    columns = {"completes_once": once, "is_whole_event": is_whole_event(tenants)}
+    return with_columns(found, columns)
 
 
 @given(st.integers(-HOUR_US, HOUR_US), st.integers(0, HOUR_US))
@@ -52,14 +53,14 @@ def test_lateness_is_that_of_first_attempts_of_events_with_intended_times() -> N
     rows += [no_response(7, status="not_sent", sent_us=3)]
     found = queries.lateness(table_of(*rows), scalar(True))
     assert sum(r["events"] for r in found if r["bin"] is not None) == 1
-    found = queries.lateness(table_of(*rows), queries.is_in("tenant", ["other"]))
+    found = queries.lateness(table_of(*rows), is_in("tenant", ["other"]))
     assert [r["bin"] for r in found] == [None]
 
 
 def test_an_event_completes_with_the_api_of_its_tenant() -> None:
     rows = [row(1), row(2, "maker"), row(3, "deaf", api="Fetch")]
-    is_main_api = queries.is_main_api({"shop": "EndTxn", "maker": "Produce", "deaf": "any"})
-    found = queries.events(table_of(*rows, tenants=()), is_main_api).to_pylist()
+    has_main_api = is_main_api({"shop": "EndTxn", "maker": "Produce", "deaf": "any"})
+    found = queries.events(table_of(*rows, tenants=()), has_main_api).to_pylist()
     completed = {event["tenant"]: event["completed_us"] is not None for event in found}
     assert completed == {"shop": False, "maker": True, "deaf": True}
 
