@@ -1,11 +1,12 @@
 """Measure the summary of a large run: CPU time and memory of driver, JVM and Python workers.
 
-python -m benchmarks.load_summary [--rows N] [--run DIR] [--out DIR] [--master M]
+python -m benchmarks.load_summary [--rows N] [--copy-ms T] [--run DIR] [--out DIR] [--master M]
 
-The rows are those of a small run, repeated: each copy is ten seconds later, and has events,
+The rows are those of a small run, repeated: each copy is `--copy-ms` later, and has events,
 producer ids and offsets that no other copy has. `--run` is the `--out` of such a run; by default
-one is made, of ten tenants with quotas, a group and topics that are created. The copies in `--out`
-stay there, and another measurement uses them again.
+one is made, of ten tenants with quotas, a group and topics that are created; it takes ten seconds,
+so copies that are closer to each other are a higher rate. The copies in `--out` stay there, and
+another measurement uses them again.
 """
 
 import argparse
@@ -41,7 +42,7 @@ from loadgen.worker_reports import RECORD as REPORTS
 from loadgen.worker_reports import WorkerReport, write_reports
 
 SMALL_RUN = ("mixed-tenants", "--with", "producer-churn", "--seed", "1")
-COPY_S = 10
+COPY_MS = 10_000
 ROWS_PER_FILE = 100_000
 SAMPLE_S = 0.25
 TIMES = ("intended_us", "submitted_us", "sent_us", "response_us", "received_us")
@@ -56,16 +57,19 @@ def make_small_run(folder: str) -> None:
         raise SystemExit("the small run failed")
 
 
-def copies(table: pa.Table, ends: dict[tuple[str, int], int], ids: dict[str, int]) -> Any:
+def copies(
+    table: pa.Table, ends: dict[tuple[str, int], int], ids: dict[str, int], copy_ms: int
+) -> Any:
     """Return a function that returns the rows of the copy with a number.
 
     Args:
         table: the rows of the small run.
         ends: the end of each partition.
         ids: how many events and producer ids a copy has.
+        copy_ms: the time between two copies.
     """
     places = zip(table["topic"].to_pylist(), table["partition"].to_pylist(), strict=True)
-    steps: dict[str, Any] = dict.fromkeys(TIMES, COPY_S * 1_000_000)
+    steps: dict[str, Any] = dict.fromkeys(TIMES, copy_ms * 1000)
     steps |= dict.fromkeys(OFFSETS, np.array([ends.get(place, 0) for place in places]))
     steps |= ids
 
@@ -99,7 +103,7 @@ def ends_of(tables: list[pa.Table]) -> dict[tuple[str, int], int]:
     return found
 
 
-def write_copies(small: Storage, large: Storage, rows: int) -> None:
+def write_copies(small: Storage, large: Storage, rows: int, copy_ms: int) -> None:
     """Write as many copies of a run as have about so many rows."""
     [run_id] = run_ids(small)
     record = read_record(small, run_id)
@@ -120,13 +124,14 @@ def write_copies(small: Storage, large: Storage, rows: int) -> None:
     }
     for name, table in tables.items():
         large.create(*record.folder(name))
-        copy = copies(table, ends, ids)
+        copy = copies(table, ends, ids, copy_ms)
         for start in range(0, number, copies_per_file):
             part = [copy(n) for n in range(start, min(number, start + copies_per_file))]
             file = large.of(*record.folder(name), f"part-00000-{start:06}.parquet")
             texts = [field.name for field in table.schema if field.type == pa.string()]
             pq.write_table(pa.concat_tables(part), file, compression="lz4", use_dictionary=texts)
-    plan = structs.replace(record.plan, duration_s=record.plan.duration_s + COPY_S * (number - 1))
+    duration_s = record.plan.duration_s + copy_ms * (number - 1) / 1000
+    plan = structs.replace(record.plan, duration_s=duration_s)
     ended = WorkerReport(
         0, "ended", rows=number * results.num_rows, t_us=int(plan.duration_s * 1e6)
     )
@@ -232,6 +237,9 @@ def _descendants(pid: int) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e6, help="about so many (default 1e6)")
+    parser.add_argument(
+        "--copy-ms", type=int, default=COPY_MS, help=f"between two copies (default {COPY_MS})"
+    )
     parser.add_argument("--run", help="the --out of a small run to repeat")
     parser.add_argument("--out", help="where the copies are, or are kept")
     parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
@@ -243,7 +251,8 @@ def main() -> None:
                 progress("a small run")
                 make_small_run(f"{folder}/small")
             progress(f"{options.rows:,.0f} rows")
-            write_copies(Storage(options.run or f"{folder}/small"), large, round(options.rows))
+            small = Storage(options.run or f"{folder}/small")
+            write_copies(small, large, round(options.rows), options.copy_ms)
         progress("summary")
         print_line(
             {
