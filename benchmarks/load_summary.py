@@ -4,8 +4,8 @@ python -m benchmarks.load_summary [--rows N] [--copy-ms T] [--run DIR] [--out DI
 
 The rows are those of a small run, repeated: each copy is `--copy-ms` later, and has events,
 producer ids and offsets that no other copy has. `--run` is the `--out` of such a run; by default
-one is made, of ten tenants with quotas, a group and topics that are created; it takes ten seconds,
-so copies that are closer to each other are a higher rate. The copies in `--out` stay there, and
+one is made, of ten tenants with quotas, a group and topics that are created. It takes 20 seconds,
+and more copies at the same time are a higher rate. The copies in `--out` stay there, and
 another measurement uses them again.
 """
 

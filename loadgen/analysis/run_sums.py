@@ -42,7 +42,7 @@ from loadgen.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_PER_TASK = 250_000
+ROWS_PER_TASK = 125_000
 """Two tasks with what is known of so many rows need 300 MB."""
 TASKS_MIN, TASKS_MAX = 2, 2000
 """Each task has a few rows for each part."""

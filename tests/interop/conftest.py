@@ -15,6 +15,7 @@ from scenarios.maven import CannotRunError
 from tests.interop import proxied_clusters
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.spark_connector import Connector
+from tests.interop.started_kafka import started
 from tests.spark_session import connector_jars
 
 if TYPE_CHECKING:
@@ -95,13 +96,8 @@ def client(request: pytest.FixtureRequest) -> Client:
 @pytest.fixture(scope="session")
 def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """A real broker; where java, mvn or Maven Central is missing, the skip says so."""
-    kafka = ApacheKafka(tmp_path_factory.mktemp("apache-kafka"), features={})
-    try:
-        kafka.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    yield kafka
-    kafka.stop()
+    with started(ApacheKafka(tmp_path_factory.mktemp("apache-kafka"), features={})) as kafka:
+        yield kafka
 
 
 @pytest.fixture(scope="session")

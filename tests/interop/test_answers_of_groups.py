@@ -11,9 +11,9 @@ from protocol import messages
 from protocol.consumer_protocol import encode_assignment
 from protocol.data_messages import ConsumerProtocolSubscription, encode_data
 from scenarios.clients.confluent_kafka import create_topic
-from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.raw_client import RawClient
+from tests.interop.started_kafka import started
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 
@@ -399,13 +399,9 @@ def share_groups(chat: Conversation) -> None:
 def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """A broker of 4.4 with its own features; where it cannot run the skip says so."""
     folder = tmp_path_factory.mktemp("apache-kafka-groups")
-    kafka = ApacheKafka(folder, version=VERSION, features={}, properties=KAFKA)
-    try:
-        kafka.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    yield kafka
-    kafka.stop()
+    apache = ApacheKafka(folder, version=VERSION, features={}, properties=KAFKA)
+    with started(apache) as kafka:
+        yield kafka
 
 
 def _answers(servers: str, topic: str, converse: Any) -> list[Any]:

@@ -17,14 +17,13 @@ from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import compile_java_clients
 from tests.interop.proxied_apache_cluster import ProxiedCluster, serving_proxied
 from tests.soak.log_numbers import LogNumbers, read_numbers
-from tests.soak.programs import RunningClient, starters
+from tests.soak.programs import RunningClient, drain, starters
 from tests.soak.run import report_of, violations_of
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 RATE = 50
 RUN_S = 4
 DOWN_S = 2
-DRAIN_TIMEOUT_S = 150
 COPY_TIMEOUT_S = 300
 """Longer than the sessions of members that were killed."""
 PARTITIONS = 3
@@ -115,17 +114,6 @@ def test_idempotent_producers_and_groups_of_five_clients(
     assert all(report.acked > 10 * RATE for report in reports), reports
 
 
-def drain(clients: list[RunningClient]) -> None:
-    """Wait until every record has an outcome and every acknowledged one has been read."""
-    for client in clients:
-        client.stop_sending()
-    deadline = time.monotonic() + DRAIN_TIMEOUT_S
-    while time.monotonic() < deadline and not all(
-        client.is_stopped.is_set() and client.acked <= client.read.keys() for client in clients
-    ):
-        time.sleep(0.5)
-
-
 def assert_kept(killed: RunningClient, stored: LogNumbers) -> None:
     """What a client that was killed had heard is stored once."""
     assert killed.acked
@@ -178,7 +166,7 @@ def write_numbers(servers: str, topic: str, numbers: range) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": servers, "acks": "all"})
     for number in numbers:
         producer.produce(topic, str(number), partition=number % 2)
-    assert producer.flush(DRAIN_TIMEOUT_S) == 0
+    assert producer.flush(COPY_TIMEOUT_S) == 0
 
 
 def starter(proxied: ProxiedCluster, folder: Path, library: str, source: str) -> Start:

@@ -8,12 +8,12 @@ import pytest
 
 from proxy.diff.report import SAME
 from scenarios.clients.confluent_kafka import create_topic
-from scenarios.maven import CannotRunError
 from tests.interop.apache_cluster import ApacheCluster
 from tests.interop.comparing_proxy import comparing
 from tests.interop.proxied_apache_cluster import PROPERTIES
+from tests.interop.started_kafka import started
 from tests.soak.log_numbers import read_numbers
-from tests.soak.programs import RunningClient, python_starters
+from tests.soak.programs import RunningClient, drain, python_starters
 from tests.soak.run import report_of, violations_of
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
@@ -21,22 +21,14 @@ RATE = 50
 RUN_S = 5
 DOWN_S = 12
 """Longer than `broker.session.timeout.ms`, after which a broker that was killed is fenced."""
-DRAIN_TIMEOUT_S = 150
 PARTITIONS = 3
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheCluster]:
     """Three brokers of Apache Kafka."""
-    running = ApacheCluster(tmp_path_factory.mktemp("cluster"), 3, PROPERTIES)
-    try:
-        running.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    else:
+    with started(ApacheCluster(tmp_path_factory.mktemp("cluster"), 3, PROPERTIES)) as running:
         yield running
-    finally:
-        running.stop()
 
 
 def crash(cluster: ApacheCluster, node_id: int) -> None:
@@ -44,17 +36,6 @@ def crash(cluster: ApacheCluster, node_id: int) -> None:
     cluster.brokers[node_id].kill()
     time.sleep(DOWN_S)
     cluster.brokers[node_id].start()
-
-
-def drain(clients: list[RunningClient]) -> None:
-    """Wait until every record has an outcome and every acknowledged one has been read."""
-    for client in clients:
-        client.stop_sending()
-    deadline = time.monotonic() + DRAIN_TIMEOUT_S
-    while time.monotonic() < deadline and not all(
-        client.is_stopped.is_set() and client.acked <= client.read.keys() for client in clients
-    ):
-        time.sleep(0.5)
 
 
 def test_only_what_a_crash_causes_differs_and_nothing_acknowledged_is_lost(

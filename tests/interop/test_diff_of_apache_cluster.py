@@ -12,7 +12,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from proxy.diff.report import SAME
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
-from scenarios.maven import CannotRunError
 from tests.interop.apache_cluster import ApacheCluster
 from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
 from tests.interop.client_program import ClientProgram
@@ -21,6 +20,7 @@ from tests.interop.go_and_node_clients import CLIENTS, build_franz_go
 from tests.interop.java_clients import compile_java_clients
 from tests.interop.kafka_streams import WordCount
 from tests.interop.proxied_apache_cluster import PROPERTIES
+from tests.interop.started_kafka import started
 from tests.interop.transactional_clients import PRODUCERS, READERS
 from tests.interop.word_feed import APPLICATIONS, FAST, STREAMS_GROUP, TIMEOUT_S, Feed
 
@@ -33,15 +33,8 @@ SHARE_QUEUES = Path(__file__).with_name("java") / "ShareQueues.java"
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheCluster]:
     """Three brokers of Apache Kafka."""
-    running = ApacheCluster(tmp_path_factory.mktemp("cluster"), 3, PROPERTIES)
-    try:
-        running.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    else:
+    with started(ApacheCluster(tmp_path_factory.mktemp("cluster"), 3, PROPERTIES)) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture

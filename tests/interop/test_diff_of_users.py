@@ -22,11 +22,11 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import TopicAuthorizationFailedError
 
 from proxy.diff.report import SAME
-from scenarios.maven import CannotRunError
 from tests.interop.apache_cluster import ApacheCluster
 from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
 from tests.interop.comparing_proxy import Compared, comparing
 from tests.interop.proxied_apache_cluster import PROPERTIES, TIMEOUT_S
+from tests.interop.started_kafka import started
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 SUPER_USERS = f"User:ANONYMOUS;User:{USERNAME}"
@@ -97,31 +97,16 @@ def give_rights(servers: str, topic: str) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheCluster]:
     """Three brokers of Apache Kafka with an authorizer."""
     folder = tmp_path_factory.mktemp("cluster")
-    running = ApacheCluster(folder, 3, {**PROPERTIES, **AUTHORIZER})
-    try:
-        running.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    else:
+    with started(ApacheCluster(folder, 3, {**PROPERTIES, **AUTHORIZER})) as running:
         yield running
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """One broker that also takes unsigned tokens."""
-    running = ApacheKafka(
-        tmp_path_factory.mktemp("kafka"), properties={**AUTHORIZER, **OAUTHBEARER}
-    )
-    try:
-        running.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    else:
+    folder = tmp_path_factory.mktemp("kafka")
+    with started(ApacheKafka(folder, properties={**AUTHORIZER, **OAUTHBEARER})) as running:
         yield running
-    finally:
-        running.stop()
 
 
 def comparing_users(servers: str, folder: Path) -> Any:

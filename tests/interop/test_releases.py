@@ -21,6 +21,7 @@ from scenarios.clients.java import java_command
 from scenarios.maven import CannotRunError, fetch_jars
 from tests.interop.apache_kafka import VERSION, ApacheKafka
 from tests.interop.raw_client import RawClient
+from tests.interop.started_kafka import started
 
 RELEASES = ("3.9.1", "4.0.0", "4.1.0", "4.2.0", "4.3.0", "4.4.0")
 TOOLS = (
@@ -86,16 +87,12 @@ def pair(
 ) -> Iterator[Pair]:
     """Both brokers of one release, with its default features."""
     release = request.param
-    kafka = ApacheKafka(
-        tmp_path_factory.mktemp(f"apache-kafka-{release}"), version=release, features={}
-    )
-    try:
-        kafka.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    with MockKafka(config={"broker.api.versions": release}) as ours:
+    folder = tmp_path_factory.mktemp(f"apache-kafka-{release}")
+    with (
+        started(ApacheKafka(folder, version=release, features={})) as kafka,
+        MockKafka(config={"broker.api.versions": release}) as ours,
+    ):
         yield Pair(ours.bootstrap_servers, kafka.bootstrap_servers, release)
-    kafka.stop()
 
 
 def ask(servers: str, request: Any, version: int) -> Any:

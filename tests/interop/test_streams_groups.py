@@ -11,9 +11,9 @@ from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
 from scenarios.clients.confluent_kafka import create_topic
-from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.raw_client import RawClient
+from tests.interop.started_kafka import started
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
 
@@ -219,18 +219,10 @@ def _ordered(value: Any) -> Any:
 @pytest.fixture(scope="module")
 def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """A broker of 4.4 with its own features; where it cannot run the skip says so."""
-    kafka = ApacheKafka(
-        tmp_path_factory.mktemp("apache-kafka-streams"),
-        version=VERSION,
-        features={},
-        properties=KAFKA,
-    )
-    try:
-        kafka.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    yield kafka
-    kafka.stop()
+    folder = tmp_path_factory.mktemp("apache-kafka-streams")
+    apache = ApacheKafka(folder, version=VERSION, features={}, properties=KAFKA)
+    with started(apache) as kafka:
+        yield kafka
 
 
 def _answers(servers: str, topic: str) -> list[Any]:

@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.interop.java_clients import compile_java_clients
 
 JAVA_VERSION = "4.4.0"
 END_TIMEOUT_S = 60
+DRAIN_TIMEOUT_S = 150
 
 
 class RunningClient:
@@ -78,6 +80,17 @@ class RunningClient:
                 self.is_stopped.set()
             case _:
                 raise ValueError(f"{self.name} printed {line!r}")
+
+
+def drain(clients: Sequence[RunningClient]) -> None:
+    """Wait until every record has an outcome and every acknowledged one has been read."""
+    for client in clients:
+        client.stop_sending()
+    deadline_s = time.monotonic() + DRAIN_TIMEOUT_S
+    while time.monotonic() < deadline_s and not all(
+        client.is_stopped.is_set() and client.acked <= client.read.keys() for client in clients
+    ):
+        time.sleep(0.5)
 
 
 Starter = Callable[[str, str, float], RunningClient]

@@ -9,9 +9,9 @@ from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
 from proxy.diff.report import SAME
-from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.comparing_proxy import comparing
+from tests.interop.started_kafka import started
 
 pytestmark = pytest.mark.interop
 TOPIC = "compared-orders"
@@ -89,15 +89,10 @@ def test_a_changed_response_of_the_cluster_is_reported(kafka: MockKafka, tmp_pat
 def test_our_broker_answers_as_apache_kafka(tmp_path: Path) -> None:
     folder = tmp_path / "kafka"
     folder.mkdir()
-    apache = ApacheKafka(folder, properties=ONE_REPLICA)
-    try:
-        apache.start()
-    except CannotRunError as error:
-        pytest.skip(str(error))
-    try:
-        with comparing(apache.bootstrap_servers, tmp_path) as compared:
-            use(compared.bootstrap_servers)
-    finally:
-        apache.stop()
+    with (
+        started(ApacheKafka(folder, properties=ONE_REPLICA)) as apache,
+        comparing(apache.bootstrap_servers, tmp_path) as compared,
+    ):
+        use(compared.bootstrap_servers)
     assert compared.differences == []
     assert compared.lines[-1] == SAME
