@@ -49,6 +49,7 @@ TASKS_MIN, TASKS_MAX = 2, 2000
 _SHARES_OF_SMALL_SUMS = 8
 ROWS_AT_ONCE = 131_072
 """Enough that Arrow's work for each query is small beside that for the rows."""
+TABLES_AT_ONCE = 64
 RESULTS, READ_BACK, RECEIPTS = "results", "read_back", "receipts"
 SCHEMA = "part int, name string, data binary"
 _ARROW_SCHEMA = pa.schema([("part", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
@@ -377,8 +378,12 @@ def _merged_part(run: RunSums, rows: Iterable[Sequence[pa.Scalar]]) -> tuple[Sum
     for _, name, data in rows:
         if name.as_py() == _END:
             end_us = max(end_us, int.from_bytes(data.as_py()))
-        else:
-            found[name.as_py()].append(_table_of(data.as_buffer()))
+            continue
+        tables = found[name.as_py()]
+        tables.append(_table_of(data.as_buffer()))
+        # Thousands of small tables need more memory than their rows.
+        if len(tables) == TABLES_AT_ONCE:
+            tables[:] = run.merged({name.as_py(): tables}).values()
     return run.merged(found), end_us
 
 

@@ -93,19 +93,17 @@ def in_parts(run: RunSums, sources: list[Source], tasks: int) -> Sums:
     """Do what a job does, in this process."""
     shares = [list(run_sums._shares(source, tasks)) for source in sources]
     found = [run_sums._of_sources(run, [share[task] for share in shares]) for task in range(tasks)]
-    end_us = max(end_us for _, end_us in found)
-    with_ranges = [sums for sums, _ in found]
-    receipts = run.merged({"receipts": [sums.pop("receipts") for sums in with_ranges]})
-    with_ranges.append(run.with_received(receipts))
-    parts: list[defaultdict[str, list[pa.Table]]] = [
-        run_sums._lists(run.none()) for _ in range(run.parts)
-    ]
-    for task, sums in enumerate(with_ranges):
-        for part, name, table in run.pieces(sums, task):
-            parts[part][name].append(table)
+    receipts = run.merged({"receipts": [sums.pop("receipts") for sums, _ in found]})
+    found.append((run.with_received(receipts), run.measured_us))
+    parts: defaultdict[int, list[Any]] = defaultdict(list)
+    for task, (sums, end_us) in enumerate(found):
+        for batch in run_sums._batches_of(run, sums, task, end_us):
+            for found_row in zip(*batch.columns, strict=True):
+                parts[found_row[0].as_py()].append(found_row)
     results: defaultdict[str, list[pa.Table]] = defaultdict(list)
-    for of_part in parts:
-        for name, table in run.finished(run.merged(of_part), end_us).items():
+    for of_part in parts.values():
+        sums, end_us = run_sums._merged_part(run, of_part)
+        for name, table in run.finished(sums, end_us).items():
             results[name].append(table)
     return run.merged(results)
 
@@ -141,7 +139,10 @@ def added_up(rows: list[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize(("tasks", "parts"), [(1, 2), (3, 5), (7, 40)])
-def test_tasks_and_parts_change_no_sum(tmp_path: Path, tasks: int, parts: int) -> None:
+def test_tasks_and_parts_change_no_sum(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tasks: int, parts: int
+) -> None:
+    monkeypatch.setattr(run_sums, "TABLES_AT_ONCE", 3)
     sources = sources_of(tmp_path, random.Random(tasks))
     expected = comparable(run_sums.here(RUN, sources))
 
