@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from msgspec import structs
 
 from benchmarks.report import print_line, progress
+from benchmarks.server_process import status_bytes
 from loadgen.analysis.read_back import RECORD as READ_BACK
 from loadgen.host_info import cpu_us_of
 from loadgen.outputs import INVALID, OK, summary_of_run
@@ -218,10 +219,8 @@ class ProcessTree:
 
 def _memory_bytes(pid: int) -> int:
     """Return the resident memory of a process, with its share of what it shares."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+    with suppress(OSError, LookupError):  # it has ended
+        return status_bytes(pid, "Pss", "smaps_rollup")
     return 0
 
 

@@ -20,6 +20,7 @@ import argparse
 import ctypes
 import gc
 import json
+import os
 import random
 import resource
 import statistics
@@ -27,12 +28,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import Bar, print_line, progress
-from benchmarks.server_process import PROJECT
+from benchmarks.server_process import PROJECT, status_bytes
 from producer_state.counts import count
 from producer_state.producer_state_manager import ProducerStateManager
 
@@ -58,10 +58,7 @@ FLAT_BAR = Bar("kip_758_largest_to_smallest", "at most", 1.25)
 
 def resident_bytes() -> int:
     """Return the resident memory; read smaps, because statm may be 64 pages behind."""
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith("Rss:"):
-            return int(line.split()[1]) * 1024
-    raise OSError("/proc/self/smaps_rollup has no Rss")
+    return status_bytes(os.getpid(), "Rss", "smaps_rollup")
 
 
 def new_partitions(batches: int) -> list[ProducerStateManager]:

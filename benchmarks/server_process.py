@@ -253,9 +253,9 @@ def machine_busy_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def status_bytes(pid: int, field: str) -> int:
-    """Return a field of /proc/PID/status, such as VmRSS."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+def status_bytes(pid: int, field: str, file: str = "status") -> int:
+    """Return a field of /proc/PID/status, such as VmRSS, or of `smaps_rollup`, such as Pss."""
+    with open(f"/proc/{pid}/{file}", encoding="ascii") as status:
         for line in status:
             if line.startswith(field + ":"):
                 return int(line.split()[1]) * 1024

@@ -88,9 +88,9 @@ def render(spark: "SparkSession", folder: Path) -> str:
     sources = [source_of(name, Storage(path)) for name, path in paths.items()]
     sections = {"sums": _plan_of(job(spark, sums, sources, 1_000_000), folder), **sections}
     results_of_faults = results_of(spark, folder / "small")
+    words_of = {**WORDS, "sums": _SUMS_WORDS}
     text = ""
     for name, plan_text in sections.items():
-        words_of = {**WORDS, "sums": _SUMS_WORDS}
         words = f"{words_of[name]}\n\n" if name in words_of else ""
         text += f"\n## {name}\n\n{words}```\n{plan_text}\n```\n"
         if name in results_of_faults:

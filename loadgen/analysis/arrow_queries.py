@@ -192,7 +192,12 @@ def count() -> tuple[str, Expression]:
 
 def count_if(condition: Expression) -> tuple[str, Expression]:
     """Return the aggregate that counts the rows for which a condition is true."""
-    return "sum", if_else(coalesce(condition, False), 1, 0)
+    return "sum", flag(condition)
+
+
+def flag(condition: Expression) -> Expression:
+    """Return 1 where a condition is true, else 0."""
+    return if_else(coalesce(condition, False), 1, 0)
 
 
 def _filter(where: Expression) -> acero.Declaration:

@@ -19,12 +19,13 @@ from loadgen.analysis.arrow_queries import (
     Grouping,
     columns_of,
     count_if,
+    flag,
     is_acknowledged,
     tenant_number,
 )
 from loadgen.expected_answers import ACKNOWLEDGED
 from loadgen.plan.plan import Plan
-from loadgen.plan.schedule import mixed
+from loadgen.plan.schedule import GOLDEN, mixed
 from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 
 MAYBE_STORED = {*ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
@@ -45,7 +46,6 @@ SENT_COLUMNS = (*READ_BACK_COLUMNS, "api", "tenant", "status", "error_code")
 _PLACE = ("partition", "epoch", "sequence", "records", "offset")
 _NO_OFFSET = -2
 """A lost batch has no offset; a refused one has -1."""
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 BATCHES = Grouping(
     {name: field(name) for name in ("event_id", "producer_id", "place")},
@@ -87,8 +87,8 @@ def sent_batches(rows: pa.Table, plan: Plan) -> pa.Table:
         rows,
         {
             "number": tenant_number([tenant.name for tenant in plan.tenants]),
-            "is_acknowledged": _flag(is_acknowledged()),
-            "may_be_stored": _flag(may_be_stored),
+            "is_acknowledged": flag(is_acknowledged()),
+            "may_be_stored": flag(may_be_stored),
             "times": scalar(0),
         },
         field("api") == "Produce",
@@ -105,10 +105,6 @@ def stored_batches(rows: pa.Table) -> pa.Table:
 def of_events(batches: pa.Table) -> pa.Table:
     """Return sums for each event and producer id, from all batches of these events."""
     return _OF_EVENTS.of(BATCHES.of(batches))
-
-
-def _flag(condition: Expression) -> Expression:
-    return if_else(coalesce(condition, False), 1, 0)
 
 
 def _with_places(
@@ -132,7 +128,7 @@ def _with_places(
     hashes = _topic_hashes(found["topic"].combine_chunks())
     for name in _PLACE:
         values = np.asarray(found[name]).astype(np.int64, copy=False).view(np.uint64)
-        hashes = mixed((hashes + _GOLDEN) ^ values)
+        hashes = mixed((hashes + np.uint64(GOLDEN)) ^ values)
     kept = found.select(["event_id", "producer_id", *columns])
     return kept.append_column("place", pa.array(hashes.view(np.int64)))
 

@@ -40,7 +40,7 @@ ARROW_SCHEMA = pa.schema(
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.floating]
 
-_GOLDEN = 0x9E3779B97F4A7C15
+GOLDEN = 0x9E3779B97F4A7C15
 _TIME, _CLIENT, _SALT = range(3)
 
 
@@ -181,7 +181,7 @@ def _clients(tenant: Tenant, numbers: npt.NDArray[np.int64], key: Words) -> npt.
 def _bits(numbers: npt.NDArray[np.int64], key: Words, stream: int) -> Words:
     """Return 64 bits for each number, different for each stream."""
     counters = numbers.astype(np.uint64) * np.uint64(4) + np.uint64(stream + 1)
-    return mixed(key + counters * np.uint64(_GOLDEN))
+    return mixed(key + counters * np.uint64(GOLDEN))
 
 
 def mixed(words: Words) -> Words:
