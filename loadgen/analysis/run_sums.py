@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_PER_TASK = 125_000
-"""Two tasks with what is known of so many rows need 300 MB."""
+"""Two workers with tasks of so many rows need 750 MB for a run of a hundred million."""
 TASKS_MIN, TASKS_MAX = 2, 2000
 """Each task has a few rows for each part."""
 _SHARES_OF_SMALL_SUMS = 8
